@@ -1,0 +1,134 @@
+//! The order: a durable sequence of opaque records.
+//!
+//! A journal knows nothing of limits. It keeps records in one total order, lets a writer append only when the
+//! head is exactly the record that the writer knows, and says when what was written can no longer be lost.
+//! `FORMAT.md` gives the bytes of the local one.
+//!
+//! Two handles: [`Journal`] is the writer's, [`Archive`] reads what is durable and keeps snapshots, and may be
+//! used from another thread while the writer goes on.
+#![forbid(unsafe_code)]
+
+use std::{future::Future, pin::Pin};
+
+use bytes::Bytes;
+
+/// A place in the journal. The first record is at 1; 0 is the beginning, before any record.
+pub type Position = u64;
+
+/// Milliseconds since 1970-01-01 UTC, by the clock of whoever keeps the journal.
+pub type Millis = u64;
+
+/// The largest record that a journal must take.
+pub const RECORD_BYTES_MAX: usize = 512 * 1024;
+
+/// What the calls return: a future that borrows the handle.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Where a record was put, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    pub position: Position,
+    /// The store's clock at the append. The journal does not make it monotonic; the reader of records does.
+    pub at: Millis,
+}
+
+/// A durable record as it was appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    pub position: Position,
+    pub at: Millis,
+    pub bytes: Bytes,
+}
+
+/// The state after the record at `position`, as bytes whose meaning the journal does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub position: Position,
+    pub bytes: Bytes,
+}
+
+/// Whether there is room for everything, or only for what frees places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    Ample,
+    /// The reserve is being used: append only what gives something back.
+    Reserve,
+}
+
+/// Why an append was not confirmed. The first two are definite: nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    #[error("the head of the journal is not the record at {expected}: somebody else appended")]
+    Conflict { expected: Position },
+    #[error("no room for a record of {bytes} bytes: free space on the disk of the journal")]
+    Full { bytes: usize },
+    /// The record may be there or not. Read its position before anything else is appended.
+    #[error("it is not known whether the append took place: {0}")]
+    Unknown(String),
+    /// The handle takes nothing more. What was not synced is unproven: stop, and start again from what is durable.
+    #[error("the journal takes no more writes: {0}")]
+    Broken(String),
+}
+
+/// Why a journal could not be opened, read, synced or kept. None of these is repaired by trying again on the
+/// same handle.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    #[error("{place}: damaged: {what}")]
+    Damaged { place: String, what: String },
+    #[error("{place}: not a journal of maitred: {what}")]
+    Foreign { place: String, what: String },
+    #[error("{place}: written by a newer version (format {found}, this binary reads up to {known}); start the newer binary")]
+    Newer { place: String, found: u32, known: u32 },
+    #[error("{place}: in use by another process ({owner})")]
+    Locked { place: String, owner: String },
+    /// The records wanted are older than what is kept.
+    #[error("records after {after} are gone; the oldest kept is {oldest}")]
+    Trimmed { after: Position, oldest: Position },
+    #[error("{place}: {source}")]
+    Io { place: String, source: std::io::Error },
+}
+
+/// The writer's handle. One writer at a time uses it; on a shared journal other writers have their own.
+pub trait Journal: Send {
+    /// Appends one record directly behind `after`, which must be the head (0 on an empty journal).
+    ///
+    /// When it returns, the order is fixed: no other record can take that place. It is durable only once
+    /// [`Journal::sync`] has returned a position that covers it. A record of more than [`RECORD_BYTES_MAX`]
+    /// bytes is a mistake of the caller and panics.
+    fn append(&mut self, after: Position, bytes: Bytes) -> Answer<'_, Result<Stamp, AppendError>>;
+
+    /// Makes everything appended so far durable and returns the position up to which it is.
+    ///
+    /// On a journal whose appends are durable at once this only returns the head. After an error the handle is
+    /// broken: nothing is retried on top of a failed flush.
+    fn sync(&mut self) -> Answer<'_, Result<Position, JournalError>>;
+
+    /// The last position this handle knows to be in the journal, durable or not.
+    fn head(&self) -> Position;
+
+    fn room(&self) -> Room;
+
+    /// Waits until there may be records that this handle has not appended itself. For ever, where there is only
+    /// one writer. A hint: it may return early. Cancel safe.
+    fn changed(&mut self) -> Answer<'_, ()>;
+
+    /// A second handle, for replay at the start, for snapshots and for backups.
+    fn archive(&self) -> Box<dyn Archive>;
+}
+
+/// Reads what is durable and keeps snapshots.
+pub trait Archive: Send {
+    /// The durable records behind `after`, in order, without a gap: at least one if there is one, then as many
+    /// as fit into `bytes_max`. Empty at the end.
+    fn read(&mut self, after: Position, bytes_max: usize) -> Answer<'_, Result<Vec<Record>, JournalError>>;
+
+    /// The newest snapshot that is whole, or none.
+    fn snapshot(&mut self) -> Answer<'_, Result<Option<Snapshot>, JournalError>>;
+
+    /// Keeps a snapshot, durably and whole or not at all. At least the two newest are kept.
+    fn save_snapshot(&mut self, snapshot: Snapshot) -> Answer<'_, Result<(), JournalError>>;
+
+    /// Records at or before `upto` are no longer needed. The journal may keep them.
+    fn trim(&mut self, upto: Position) -> Answer<'_, Result<(), JournalError>>;
+}
