@@ -41,23 +41,51 @@ pub enum Verb {
     /// Declares the whole set of the namespace; what is missing is retired (L3).
     Deploy(Vec<Declaration>),
     /// The operator's override of the capacity, or back to what is declared (L4).
-    SetCapacity { limit: LimitName, capacity: Option<u32> },
+    SetCapacity {
+        limit: LimitName,
+        capacity: Option<u32>,
+    },
     /// The operator's override of the max hold, or back to what is declared (L4).
-    SetMaxHold { limit: LimitName, max_hold_ms: Option<Millis> },
-    Pause { limit: LimitName },
-    Resume { limit: LimitName },
+    SetMaxHold {
+        limit: LimitName,
+        max_hold_ms: Option<Millis>,
+    },
+    Pause {
+        limit: LimitName,
+    },
+    Resume {
+        limit: LimitName,
+    },
     Acquire(Acquire),
-    Confirm { slot: SlotId },
-    Release { slot: SlotId },
-    Leave { slot: SlotId },
+    Confirm {
+        slot: SlotId,
+    },
+    Release {
+        slot: SlotId,
+    },
+    Leave {
+        slot: SlotId,
+    },
     /// The caller on this line is gone: it has left, and what it was given on this line is released (S7a).
-    HangUp { slot: SlotId, line: Line },
+    HangUp {
+        slot: SlotId,
+        line: Line,
+    },
     /// The wait on this line ran out: the slot stays and is ordinary from now on (S7a).
-    EndLine { slot: SlotId, line: Line },
-    EndRun { run: RunId, status: RunStatus },
+    EndLine {
+        slot: SlotId,
+        line: Line,
+    },
+    EndRun {
+        run: RunId,
+        status: RunStatus,
+    },
     Admit(Admit),
     /// Forgets what is counted against a rate key: an operator's act.
-    ResetRate { task: TaskId, key: Key },
+    ResetRate {
+        task: TaskId,
+        key: Key,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

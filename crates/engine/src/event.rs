@@ -17,25 +17,71 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// Declared for the first time, or with other values, or back from retirement.
-    LimitDeclared { namespace: Namespace, limit: LimitName, capacity: u32, max_hold_ms: Millis },
-    LimitRetired { namespace: Namespace, limit: LimitName },
+    LimitDeclared {
+        namespace: Namespace,
+        limit: LimitName,
+        capacity: u32,
+        max_hold_ms: Millis,
+    },
+    LimitRetired {
+        namespace: Namespace,
+        limit: LimitName,
+    },
     /// A retired limit became empty.
-    LimitGone { namespace: Namespace, limit: LimitName },
+    LimitGone {
+        namespace: Namespace,
+        limit: LimitName,
+    },
     /// An override was set or reset; `None` means back to what is declared.
-    CapacityOverridden { namespace: Namespace, limit: LimitName, before: Option<u32>, after: Option<u32> },
-    MaxHoldOverridden { namespace: Namespace, limit: LimitName, before: Option<Millis>, after: Option<Millis> },
-    LimitPaused { namespace: Namespace, limit: LimitName },
-    LimitResumed { namespace: Namespace, limit: LimitName },
+    CapacityOverridden {
+        namespace: Namespace,
+        limit: LimitName,
+        before: Option<u32>,
+        after: Option<u32>,
+    },
+    MaxHoldOverridden {
+        namespace: Namespace,
+        limit: LimitName,
+        before: Option<Millis>,
+        after: Option<Millis>,
+    },
+    LimitPaused {
+        namespace: Namespace,
+        limit: LimitName,
+    },
+    LimitResumed {
+        namespace: Namespace,
+        limit: LimitName,
+    },
     /// A slot was asked for and waits.
     SlotQueued(SlotEvent),
     /// Granted. `busy` says whether it needs no confirm. `waited_ms` since it was (last) queued.
-    SlotGranted { slot: SlotEvent, busy: bool, fence: u64, waited_ms: Millis, lapses_at: Millis, expires_at: Millis },
-    SlotConfirmed { slot: SlotEvent, fence: u64, expires_at: Millis },
+    SlotGranted {
+        slot: SlotEvent,
+        busy: bool,
+        fence: u64,
+        waited_ms: Millis,
+        lapses_at: Millis,
+        expires_at: Millis,
+    },
+    SlotConfirmed {
+        slot: SlotEvent,
+        fence: u64,
+        expires_at: Millis,
+    },
     /// A reservation lapsed and the slot went to the end of its queues (S5).
     SlotPutBack(SlotEvent),
     SlotEnded(Box<EndedSlot>),
-    RunEnded { namespace: Namespace, run: RunId, status: RunStatus },
-    RateReset { namespace: Namespace, task: TaskId, key: Key },
+    RunEnded {
+        namespace: Namespace,
+        run: RunId,
+        status: RunStatus,
+    },
+    RateReset {
+        namespace: Namespace,
+        task: TaskId,
+        key: Key,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod bounds;
+pub mod bytes;
 pub mod command;
+mod command_bytes;
 pub mod event;
+mod form;
 pub mod names;
 pub mod outcome;
 pub mod time;

@@ -1,9 +1,6 @@
 //! Every answer of the engine. A refusal is an answer too: nothing happened.
 
-use crate::{
-    names::LimitName,
-    time::Millis,
-};
+use crate::{names::LimitName, time::Millis};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -11,7 +8,10 @@ pub enum Outcome {
     /// The slot as it is after the command.
     Slot(SlotStatus),
     /// Whether this release freed the slot, and what the slot is now.
-    Release { released: bool, status: SlotStatus },
+    Release {
+        released: bool,
+        status: SlotStatus,
+    },
     Admission(Admission),
     Refused(Refusal),
 }
@@ -20,10 +20,22 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotStatus {
     /// `place` counts from 1, in the queue of the first limit the slot names.
-    Queued { place: u64, gives_up_at: Millis },
+    Queued {
+        place: u64,
+        gives_up_at: Millis,
+    },
     /// Granted, not yet confirmed. `lapses_at` is the end of the reservation.
-    Reserved { fence: u64, granted_at: Millis, lapses_at: Millis, expires_at: Millis },
-    Busy { fence: u64, granted_at: Millis, expires_at: Millis },
+    Reserved {
+        fence: u64,
+        granted_at: Millis,
+        lapses_at: Millis,
+        expires_at: Millis,
+    },
+    Busy {
+        fence: u64,
+        granted_at: Millis,
+        expires_at: Millis,
+    },
     Ended(End),
     /// No such slot is known.
     Unknown,
@@ -54,9 +66,14 @@ pub struct Admission {
 pub enum Verdict {
     Allowed,
     /// `spec`: the place in the call of the rate with the longest wait.
-    OverRate { spec: usize, retry_after_s: u64 },
+    OverRate {
+        spec: usize,
+        retry_after_s: u64,
+    },
     /// `spec`: the first place-in-flight spec of the call that is over.
-    OverConcurrency { spec: usize },
+    OverConcurrency {
+        spec: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,25 +88,39 @@ pub struct KeyResult {
 /// Why nothing happened. [`Refusal::code`] is the `reason` of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    LimitNotFound { limit: LimitName },
-    LimitRetired { limit: LimitName },
+    LimitNotFound {
+        limit: LimitName,
+    },
+    LimitRetired {
+        limit: LimitName,
+    },
     /// The weight is over the effective capacity (S13).
-    NeverFits { limit: LimitName, weight: u32, capacity: u32 },
+    NeverFits {
+        limit: LimitName,
+        weight: u32,
+        capacity: u32,
+    },
     /// The id was used with other content.
     Conflict,
     /// The id is older than what is remembered (B1).
-    TooOld { horizon: Millis },
+    TooOld {
+        horizon: Millis,
+    },
     /// The share of ids without a time in them is full (B1).
     IdempotencyFull,
     /// Too many slots wait: in this limit, or in all (`limit` is none).
-    QueueFull { limit: Option<LimitName> },
+    QueueFull {
+        limit: Option<LimitName>,
+    },
     /// Too many slots are alive in all.
     TooManySlots,
     TooManyLimits,
     TooManyKeys,
     TooManyNamespaces,
     /// The rules in force do not know this command, or a `SetRules` asks for rules that this binary lacks.
-    UnsupportedRules { version: u32 },
+    UnsupportedRules {
+        version: u32,
+    },
 }
 
 impl Refusal {
@@ -122,4 +153,3 @@ impl End {
         }
     }
 }
-
