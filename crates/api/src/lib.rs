@@ -1,1 +1,26 @@
+//! The wire: what is asked and what is answered, as JSON.
+//!
+//! A [`Call`] is one question, a [`Problem`] the answer that it could not be done. The HTTP routes, the items of a
+//! batch, the library's two clients and the command line all speak these types; `openapi/v1.json` is made from
+//! them. Times are milliseconds since 1970-01-01 UTC (`…_at`), durations milliseconds (`…_ms`) unless a field
+//! says otherwise. Decisions about keys carry the names of the seed's API (`retryAfterSeconds`), the rest is in
+//! snake case.
 #![forbid(unsafe_code)]
+
+mod admission;
+mod call;
+mod given;
+mod keys;
+mod limits;
+mod problem;
+mod runs;
+mod slots;
+
+pub use admission::*;
+pub use call::*;
+pub use given::*;
+pub use keys::*;
+pub use limits::*;
+pub use problem::*;
+pub use runs::*;
+pub use slots::*;

@@ -1,0 +1,173 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{
+    AcquireFields, AdmitFields, Decision, Given, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer,
+    NamedLimit, Problem, ReleaseAnswer, RunAnswer, RunStatus, RunsAnswer, SlotAnswer,
+};
+
+/// One question. As JSON it carries its name in `op`; a batch is a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Call {
+    Declare(NamedLimit),
+    Deploy {
+        limits: Vec<NamedLimit>,
+    },
+    /// Overrides the capacity until it is reset.
+    SetCapacity {
+        limit: String,
+        #[serde(default)]
+        capacity: Given,
+    },
+    ResetCapacity {
+        limit: String,
+    },
+    SetMaxHold {
+        limit: String,
+        #[serde(default)]
+        max_hold: Given,
+    },
+    ResetMaxHold {
+        limit: String,
+    },
+    Pause {
+        limit: String,
+    },
+    Resume {
+        limit: String,
+    },
+    Acquire(AcquireFields),
+    Confirm {
+        slot: String,
+    },
+    Release {
+        slot: String,
+    },
+    Leave {
+        slot: String,
+    },
+    EndRun {
+        run: String,
+        status: RunStatus,
+    },
+    Admit(AdmitFields),
+    ResetRate {
+        task: String,
+        key: String,
+    },
+    Limits {
+        #[serde(default)]
+        after: Option<String>,
+        #[serde(default)]
+        most: Option<u32>,
+    },
+    Limit {
+        limit: String,
+    },
+    LimitSlots {
+        limit: String,
+        #[serde(default)]
+        skip: u32,
+        #[serde(default)]
+        most: Option<u32>,
+    },
+    Slot {
+        slot: String,
+        #[serde(default, skip_serializing_if = "Given::is_missing")]
+        wait: Given,
+    },
+    Runs {
+        #[serde(default)]
+        after: Option<String>,
+        #[serde(default)]
+        most: Option<u32>,
+    },
+    Run {
+        run: String,
+    },
+    /// With task and key: that one, even if nothing is counted. Else a page of all.
+    Keys {
+        #[serde(default)]
+        task: Option<String>,
+        #[serde(default)]
+        key: Option<String>,
+        #[serde(default)]
+        after: Option<String>,
+        #[serde(default)]
+        most: Option<u32>,
+    },
+}
+
+/// What stands around a call: where it applies and who makes it. Over HTTP these are headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// `Maitred-Agent`; `default` if absent.
+    pub namespace: Option<String>,
+    /// `Idempotency-Key`.
+    pub request_id: Option<String>,
+    /// Who asks, for the record.
+    pub by: Option<String>,
+    /// `Maitred-Reason`: why, in an operator's words.
+    pub reason: Option<String>,
+    /// Wait until at least this revision can be seen.
+    pub min_revision: Option<u64>,
+}
+
+/// The answer to a [`Call`] that was done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Answer {
+    Release(ReleaseAnswer),
+    Slot(SlotAnswer),
+    Decision(Decision),
+    LimitSlots(LimitSlotsAnswer),
+    Limit(LimitAnswer),
+    Limits(LimitsAnswer),
+    Run(RunAnswer),
+    Runs(RunsAnswer),
+    Keys(KeysAnswer),
+    Done(DoneAnswer),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DoneAnswer {
+    pub revision: u64,
+    pub as_of: u64,
+}
+
+/// Up to 1,000 calls, carried out in order, each with its own outcome. Not atomic; nothing waits.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchFields {
+    pub items: Vec<BatchItem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchItem {
+    /// The item's own `Idempotency-Key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(flatten)]
+    pub call: Call,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchAnswer {
+    /// One per item, in order.
+    pub results: Vec<BatchResult>,
+}
+
+/// `status` is what the single call would have been answered with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchResult {
+    pub status: u16,
+    pub body: BatchBody,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum BatchBody {
+    Problem(Problem),
+    Answer(Box<Answer>),
+}
