@@ -24,8 +24,8 @@ pub fn parse(number: usize, text: &str) -> Result<Option<Line>, String> {
 
 /// `1h30m`, `500ms`, or plain milliseconds; each unit once, largest first, no fractions.
 pub fn duration_ms(text: &str) -> Option<u64> {
-    if let Ok(ms) = text.parse() {
-        return Some(ms);
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().ok();
     }
     let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
     let mut units_left = units.as_slice();

@@ -219,7 +219,8 @@ fn spec(args: Arguments) -> Result<Spec, String> {
 }
 
 fn number(text: &str) -> u64 {
-    text.parse().unwrap_or(UNREADABLE)
+    // Digits only: no sign, no fraction.
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or(UNREADABLE)
 }
 
 fn duration(text: &str) -> u64 {
