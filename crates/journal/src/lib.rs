@@ -8,9 +8,27 @@
 //! used from another thread while the writer goes on.
 #![forbid(unsafe_code)]
 
+mod chance;
+mod clock;
+pub mod conformance;
+mod disk;
+mod faulty;
+mod local;
+mod memory;
+mod sim_disk;
+
 use std::{future::Future, pin::Pin};
 
 use bytes::Bytes;
+
+pub use self::{
+    clock::{Clock, ManualClock, SystemClock},
+    disk::{Disk, DiskFile, FolderDisk, LockError, read_full, write_all},
+    faulty::{Faulty, Trouble},
+    local::{Local, LocalArchive, Making, Options, Verified, verify, verify_on},
+    memory::{Memory, MemoryJournal},
+    sim_disk::{Fault, Lie, SimDisk, Survivors},
+};
 
 /// A place in the journal. The first record is at 1; 0 is the beginning, before any record.
 pub type Position = u64;
@@ -78,7 +96,9 @@ pub enum JournalError {
     Damaged { place: String, what: String },
     #[error("{place}: not a journal of maitred: {what}")]
     Foreign { place: String, what: String },
-    #[error("{place}: written by a newer version (format {found}, this binary reads up to {known}); start the newer binary")]
+    #[error(
+        "{place}: written by a newer version (format {found}, this binary reads up to {known}); start the newer binary"
+    )]
     Newer { place: String, found: u32, known: u32 },
     #[error("{place}: in use by another process ({owner})")]
     Locked { place: String, owner: String },
@@ -103,6 +123,13 @@ pub trait Journal: Send {
     /// On a journal whose appends are durable at once this only returns the head. After an error the handle is
     /// broken: nothing is retried on top of a failed flush.
     fn sync(&mut self) -> Answer<'_, Result<Position, JournalError>>;
+
+    /// Closes the window in which a damaged last record cannot be told from one that was never whole: writes down,
+    /// durably, that everything so far was flushed. Call it once when nothing has been appended for about a second,
+    /// and before an orderly end; it does nothing when nothing is new. A journal that can always tell does nothing.
+    fn attest(&mut self) -> Answer<'_, Result<(), JournalError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// The last position this handle knows to be in the journal, durable or not.
     fn head(&self) -> Position;

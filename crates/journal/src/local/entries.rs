@@ -1,0 +1,148 @@
+//! Walking along the entries of one segment.
+//!
+//! A *cursor* stands behind an entry and knows what must come next: the next position, the checksum of the entry
+//! before, an opening that is not older. Whatever does not fit is not part of the journal, however whole it looks.
+
+use std::io;
+
+use bytes::Bytes;
+
+use super::format::{
+    ALIGN, ENTRIES_AT, ENTRY_HEADER_BYTES, EntryHeader, EntryKind, SegmentHeader, entry_bytes,
+};
+use crate::{DiskFile, Position, RECORD_BYTES_MAX, Record, disk::read_full};
+
+const READ_BYTES: usize = 1 << 20;
+
+/// A place behind an entry (or behind the header of a segment), and what must come next there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cursor {
+    pub segment: u64,
+    pub offset: u64,
+    /// Of the last record before this place.
+    pub position: Position,
+    /// The checksum of the entry before this place.
+    pub previous: u32,
+    pub opening: u32,
+}
+
+impl Cursor {
+    pub(crate) fn at_start(header: &SegmentHeader) -> Self {
+        Self {
+            segment: header.number,
+            offset: ENTRIES_AT,
+            position: header.first_position - 1,
+            previous: header.previous,
+            opening: header.opening,
+        }
+    }
+
+    fn is_continued_by(&self, entry: &EntryHeader) -> bool {
+        let position = match entry.kind {
+            EntryKind::Record => self.position + 1,
+            EntryKind::Mark => self.position,
+        };
+        entry.position == position && entry.previous == self.previous && entry.opening >= self.opening
+    }
+
+    /// Steps over an entry that has just been read or written here.
+    pub(crate) fn step(&mut self, entry: &EntryHeader) {
+        self.offset += entry_bytes(entry.length as usize);
+        self.position = entry.position;
+        self.previous = entry.crc;
+        self.opening = entry.opening;
+    }
+}
+
+/// A segment being read, in pieces.
+pub(crate) struct Pages<'a> {
+    file: &'a dyn DiskFile,
+    seed: u32,
+    /// Nothing is read behind this.
+    end: u64,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Pages<'a> {
+    pub(crate) fn new(file: &'a dyn DiskFile, seed: u32, end: u64) -> Self {
+        Self { file, seed, end, start: 0, bytes: Vec::new() }
+    }
+
+    /// The bytes at this place; None if the file does not reach so far.
+    fn get(&mut self, offset: u64, length: usize) -> io::Result<Option<&[u8]>> {
+        let end = offset.saturating_add(length as u64);
+        if end > self.end {
+            return Ok(None);
+        }
+        if offset < self.start || end > self.start + self.bytes.len() as u64 {
+            self.load(offset, length)?;
+        }
+        let from = (offset - self.start) as usize;
+        Ok(self.bytes.get(from..from + length))
+    }
+
+    fn load(&mut self, offset: u64, length: usize) -> io::Result<()> {
+        let wanted = length.max(READ_BYTES).min((self.end - offset) as usize);
+        self.start = offset;
+        self.bytes.resize(wanted, 0);
+        let filled = read_full(self.file, &mut self.bytes, offset)?;
+        self.bytes.truncate(filled);
+        Ok(())
+    }
+
+    /// The entry at this place if it is whole and was written to this segment, whether it continues anything or
+    /// not.
+    fn entry_at(&mut self, offset: u64, segment: u64) -> io::Result<Option<(EntryHeader, &[u8])>> {
+        let header = self.get(offset, ENTRY_HEADER_BYTES)?.and_then(EntryHeader::decode);
+        let Some(header) = header else { return Ok(None) };
+        let length = header.length as usize;
+        if header.segment != segment || length > RECORD_BYTES_MAX || u64::from(header.flushed) > offset {
+            return Ok(None);
+        }
+        let seed = self.seed;
+        let Some(entry) = self.get(offset, ENTRY_HEADER_BYTES + length)? else { return Ok(None) };
+        Ok(header.holds(seed, entry).then(|| (header, &entry[ENTRY_HEADER_BYTES..])))
+    }
+
+    /// The entry that continues the journal at the cursor, which steps over it. None where it ends, or is broken.
+    pub(crate) fn next(&mut self, cursor: &mut Cursor) -> io::Result<Option<Entry>> {
+        let Some((header, payload)) = self.entry_at(cursor.offset, cursor.segment)? else { return Ok(None) };
+        if !cursor.is_continued_by(&header) {
+            return Ok(None);
+        }
+        let bytes = Bytes::copy_from_slice(payload);
+        cursor.step(&header);
+        Ok(Some(Entry { header, bytes }))
+    }
+
+    /// Looks behind a place where no entry continues the journal for one that was written when that place was
+    /// already flushed. If there is one, what was here has been damaged; if none, it may never have been whole.
+    pub(crate) fn witness_behind(&mut self, cursor: &Cursor) -> io::Result<Option<u64>> {
+        let mut offset = cursor.offset + ALIGN;
+        while let Some(header) = self.get(offset, ENTRY_HEADER_BYTES)? {
+            if u64::from_le_bytes(header[8..16].try_into().expect("8 bytes")) == cursor.segment
+                && let Some((entry, _)) = self.entry_at(offset, cursor.segment)?
+                && u64::from(entry.flushed) > cursor.offset
+            {
+                return Ok(Some(offset));
+            }
+            offset += ALIGN;
+        }
+        Ok(None)
+    }
+}
+
+pub(crate) struct Entry {
+    pub header: EntryHeader,
+    pub bytes: Bytes,
+}
+
+impl Entry {
+    /// None if it is a mark.
+    pub(crate) fn into_record(self) -> Option<Record> {
+        let Self { header, bytes } = self;
+        let is_record = header.kind == EntryKind::Record;
+        is_record.then_some(Record { position: header.position, at: header.at, bytes })
+    }
+}
