@@ -53,16 +53,21 @@
 //!   before the id. `too_old` and `idempotency_full` (B1) are left out.
 //! - **S15** is a declared limit with a name of its own and `hold: run` on its slots: nothing to add here.
 
+mod chance;
 mod form;
+mod generate;
 mod limits;
 mod rates;
 mod reads;
+mod shrink;
 mod slots;
 mod text;
 mod time;
 mod verbs;
 
+pub use generate::{Step, generate};
 pub use reads::{CounterView, LimitView};
+pub use shrink::shrink;
 pub use text::duration_text;
 pub use verbs::{
     Acquire, Answer, Blocking, Declared, EndStatus, Kind, SlotView, Spec, SpecResult, State, Verb, Verdict,
