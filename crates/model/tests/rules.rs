@@ -346,3 +346,18 @@ mod decisions {
         assert_eq!(admit(&mut model, 2, "b", &[spec]), [result(1, 0, false, MINUTE_MS)]);
     }
 }
+
+/// T3: at 2m a busy slot of `m` expires and a reservation of `l` lapses. Each makes one grant possible, and only the fences
+/// tell which came first: the expiry.
+#[test]
+fn an_expiry_comes_before_a_lapse_of_the_same_instant() {
+    let mut model = with_limit(1);
+    let short = Verb::Declare { limit: "m".into(), capacity: 1, max_hold_ms: 2 * MINUTE_MS };
+    say(&mut model, 0, short);
+    acquire(&mut model, 0, &ordinary("lapses"));
+    acquire(&mut model, 0, &Acquire { auto: true, ..Acquire::new("expires", "m") });
+    acquire(&mut model, 1, &ordinary("after.lapse"));
+    acquire(&mut model, 2, &Acquire::new("after.expiry", "m"));
+    let fence = |slot| model.slot(2 * MINUTE_MS, "default", slot).fence;
+    assert_eq!((fence("after.expiry"), fence("after.lapse")), (Some(3), Some(4)));
+}
