@@ -151,7 +151,10 @@ impl Generator {
     /// Mostly the same instant or a due one, sometimes beside it, across the bound of an outage, or back in time.
     fn time(&mut self) -> u64 {
         let now_ms = self.model.now_ms();
-        let due_ms = self.model.next_due().filter(|due_ms| *due_ms < LATEST_MS).unwrap_or(now_ms);
+        let due_ms = self.model.next_due().unwrap_or(now_ms);
+        // A far due empties the queues on the way to it: rarely worth it.
+        let near = due_ms < now_ms + 3 * MINUTE_MS || self.chance.percent(20);
+        let due_ms = if near { due_ms } else { now_ms };
         let at_ms = match self.chance.weighted(&[50, 12, 4, 4, 3, 3, 16, 2, 1, 1, 4]) {
             0 => now_ms,
             1 => due_ms,
