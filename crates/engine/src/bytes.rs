@@ -44,6 +44,10 @@ impl Writer {
         Self::default()
     }
 
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes) }
+    }
+
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -54,6 +58,11 @@ impl Writer {
 
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Takes back what was written beyond `len` bytes.
+    pub fn truncate(&mut self, len: usize) {
+        self.bytes.truncate(len);
     }
 
     pub fn into_bytes(self) -> Vec<u8> {

@@ -1,0 +1,121 @@
+//! Brings a journal up: opens it, replays it, gives it its birth if it is new, and asks whether this machine's
+//! clock can be believed.
+
+use std::{path::Path, sync::Arc};
+
+use bytes::Bytes;
+use maitred_engine::time::{DAY_MS, Millis, SECOND_MS, format_duration};
+use maitred_journal::{Archive, Clock, Journal, Local, Memory, Options, Record, SystemClock};
+
+use super::{
+    follower::{Follower, Halt},
+    node::{NodeOptions, StartError},
+    record::{Body, Entry},
+};
+
+const REPLAY_BYTES: usize = 8 * 1024 * 1024;
+/// A clock that is behind the last record by no more than this was only corrected.
+const BEHIND_MS: Millis = 5 * SECOND_MS;
+
+/// A journal that is ready to be written.
+pub struct Opened {
+    pub journal: Box<dyn Journal>,
+    pub follower: Follower,
+    pub writer: u64,
+    pub clock: Arc<dyn Clock>,
+}
+
+pub async fn open(options: &NodeOptions) -> Result<Opened, StartError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mut journal: Box<dyn Journal> = match (&options.folder, &options.memory) {
+        (Some(folder), _) => Box::new(open_folder(folder, clock.clone())?),
+        (None, Some(memory)) => Box::new(memory.journal()),
+        (None, None) => Box::new(Memory::local(clock.clone()).journal()),
+    };
+    let writer = random().0;
+    let mut follower = replay(&mut *journal.archive()).await.map_err(|halt| StartError(halt.to_string()))?;
+    if follower.head() == 0 {
+        follower = give_birth(&mut *journal, writer).await?;
+    } else if !options.manual_clock {
+        check_clock(follower.now(), clock.now(), options.accept_clock)?;
+    }
+    Ok(Opened { journal, follower, writer, clock })
+}
+
+fn open_folder(folder: &Path, clock: Arc<dyn Clock>) -> Result<Local, StartError> {
+    let (high, low) = random();
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&high.to_le_bytes());
+    id[8..].copy_from_slice(&low.to_le_bytes());
+    let options = Options { clock, ..Options::new(id) };
+    Local::open(folder, options).map_err(|error| StartError(format!("the journal cannot be opened: {error}")))
+}
+
+/// Chance comes in here and nowhere else.
+fn random() -> (u64, u64) {
+    uuid::Uuid::new_v4().as_u64_pair()
+}
+
+/// The newest snapshot, and every durable record since.
+pub async fn replay(archive: &mut dyn Archive) -> Result<Follower, Halt> {
+    let journal = |error: maitred_journal::JournalError| Halt::Journal(error.to_string());
+    let mut follower = match archive.snapshot().await.map_err(journal)? {
+        Some(snapshot) => Follower::restore(&snapshot)?,
+        None => Follower::default(),
+    };
+    follow(&mut follower, archive, u64::MAX).await?;
+    Ok(follower)
+}
+
+/// Takes the durable records behind the follower's head, up to `last`.
+pub async fn follow(follower: &mut Follower, archive: &mut dyn Archive, last: u64) -> Result<(), Halt> {
+    while follower.head() < last {
+        let records = archive.read(follower.head(), REPLAY_BYTES).await;
+        let records = records.map_err(|error| Halt::Journal(error.to_string()))?;
+        if records.is_empty() {
+            break;
+        }
+        for record in records.iter().take_while(|record| record.position <= last) {
+            follower.take(record, |_, _, _, _, _| {})?;
+        }
+    }
+    Ok(())
+}
+
+async fn give_birth(journal: &mut dyn Journal, writer: u64) -> Result<Follower, StartError> {
+    let (first, second) = random();
+    let body = Body::Birth { key: [first, second], rules: maitred_engine::RULES_MAX };
+    let bytes: Bytes = Entry { writer, before: 0, body }.encode();
+    let born = async {
+        let stamp = journal.append(0, bytes.clone()).await.map_err(|error| error.to_string())?;
+        journal.sync().await.map_err(|error| error.to_string())?;
+        let mut follower = Follower::default();
+        let record = Record { position: stamp.position, at: stamp.at, bytes };
+        follower.take(&record, |_, _, _, _, _| {}).map_err(|error| error.to_string())?;
+        Ok::<_, String>(follower)
+    };
+    born.await.map_err(|error| StartError(format!("a new journal could not be begun: {error}")))
+}
+
+/// Whether the clock may be believed after this process was away (a leap would free every slot).
+fn check_clock(last_at: Millis, now: Millis, accepted: bool) -> Result<(), StartError> {
+    let leap = if now + BEHIND_MS < last_at {
+        format!("{} behind the last record", format_duration(last_at - now))
+    } else if now > last_at + DAY_MS {
+        format!("{} after the last record", format_duration(now - last_at))
+    } else {
+        return Ok(());
+    };
+    if accepted || clock_is_synchronised() {
+        return Ok(());
+    }
+    Err(StartError(format!(
+        "this machine's clock is {leap}, and nothing says that it is synchronised. \
+         Check the date; if it is right, start once with --accept-clock"
+    )))
+}
+
+/// What the machine's time service says of itself.
+fn clock_is_synchronised() -> bool {
+    Path::new("/run/systemd/timesync/synchronized").exists()
+}

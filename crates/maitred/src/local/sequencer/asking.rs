@@ -1,0 +1,148 @@
+//! What callers ask, how they wait, and how they go.
+
+use maitred_api::{AdmitFields, Call, Problem, Reason};
+use maitred_engine::{
+    command::{Command, Confirm, Line, Request, Verb},
+    names::{Namespace, SlotId},
+};
+use maitred_journal::Room;
+
+use super::{
+    Effect, LATER_MAX, PENDING_MAX, Pending, Phase, ReadAsked, Sequencer,
+    settling::{bare_request, is_queued, stopping, storage_full},
+};
+use crate::local::{answer::AsOf, reading, timekeeper::Clocks, waiters::Waiter};
+
+impl<R> Sequencer<R> {
+    pub(super) fn ask(
+        &mut self,
+        mut request: Box<Request>,
+        admit: Option<AdmitFields>,
+        line: Option<u64>,
+        reply: R,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        if let Err(problem) = self.may_ask(&request.verb) {
+            effects.push(Effect::Answer { reply, answer: Err(problem) });
+            return;
+        }
+        if let (Some(number), Verb::Acquire(acquire)) = (line, &mut request.verb)
+            && acquire.confirm == Confirm::Auto
+        {
+            acquire.line = Some(Line { writer: self.writer, number });
+        }
+        self.pending.push_back(Pending { command: Command::In(request), admit, line, reply: Some(reply) });
+    }
+
+    pub(super) fn may_ask(&self, verb: &Verb) -> Result<(), Problem> {
+        if self.pending.len() >= PENDING_MAX {
+            let message = "more calls than the server can take at once; try again in a moment";
+            return Err(Problem::new(Reason::Overloaded, message));
+        }
+        let takes = matches!(verb, Verb::Acquire(_) | Verb::Admit(_) | Verb::Declare(_) | Verb::Deploy(_));
+        if self.room == Room::Reserve && takes {
+            return Err(storage_full());
+        }
+        Ok(())
+    }
+
+    pub(super) fn read(
+        &mut self,
+        asked: ReadAsked<R>,
+        min_revision: Option<u64>,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        match min_revision {
+            Some(revision) if revision > self.follower.head() => {
+                if self.later.len() < LATER_MAX {
+                    self.later.push((revision, asked));
+                } else {
+                    let problem =
+                        Problem::new(Reason::Overloaded, "too many reads wait for a later revision");
+                    effects.push(Effect::Answer { reply: asked.reply, answer: Err(problem) });
+                }
+            }
+            _ => self.reads.push(asked),
+        }
+    }
+
+    pub(super) fn answer_reads(&mut self, clocks: Clocks, effects: &mut Vec<Effect<R>>) {
+        let head = self.follower.head();
+        let due = self.later.extract_if(.., |(revision, _)| *revision <= head).map(|(_, asked)| asked);
+        self.reads.extend(due);
+        let Some(engine) = self.follower.engine() else { return };
+        let as_of = AsOf { revision: head, at: self.time.now(clocks) };
+        for asked in self.reads.drain(..) {
+            let ReadAsked { namespace, call, line, reply } = asked;
+            let waiting = match (line, &call) {
+                (Some(line), Call::Slot { slot, .. }) => slot
+                    .parse()
+                    .ok()
+                    .filter(|slot| is_queued(engine, &namespace, slot))
+                    .map(|slot| (slot, line)),
+                _ => None,
+            };
+            match waiting {
+                Some((slot, line)) => self.answers.waiters.park(namespace, slot, Waiter { line, reply }),
+                None => {
+                    let answer = reading::read(engine, namespace.as_str(), &call, as_of);
+                    effects.push(Effect::Answer { reply, answer });
+                }
+            }
+        }
+    }
+
+    /// The caller on this line is gone. Its answer has no reader; if its slot is auto, it has left.
+    pub(super) fn hang_up(&mut self, namespace: Namespace, slot: SlotId, line: u64, auto: bool) {
+        self.answers.waiters.take(&namespace, &slot, line);
+        let before = self.pending.len();
+        self.pending.retain(|pending| pending.line != Some(line));
+        let never_sent = self.pending.len() < before;
+        for pending in self.in_flight() {
+            if pending.line == Some(line) {
+                (pending.line, pending.reply) = (None, None);
+            }
+        }
+        if auto && !never_sent {
+            let line = Line { writer: self.writer, number: line };
+            self.push_verb(namespace, Verb::HangUp { slot, line });
+        }
+    }
+
+    /// The wait ran out: an auto slot is ordinary from now on; the answer is how things stand then.
+    pub(super) fn wait_over(&mut self, namespace: Namespace, slot: SlotId, line: u64, auto: bool) {
+        let parked = self.answers.waiters.take(&namespace, &slot, line);
+        if parked.is_none() {
+            let sent = self.pending.iter_mut();
+            sent.filter(|pending| pending.line == Some(line)).for_each(|pending| pending.line = None);
+            for pending in self.in_flight() {
+                if pending.line == Some(line) {
+                    pending.line = None;
+                }
+            }
+        }
+        let reply = parked.map(|waiter| waiter.reply);
+        if auto {
+            let verb = Verb::EndLine { slot, line: Line { writer: self.writer, number: line } };
+            let command = Command::In(Box::new(bare_request(namespace, verb)));
+            self.pending.push_back(Pending { command, admit: None, line: None, reply });
+        } else if let Some(reply) = reply {
+            let call = Call::Slot { slot: slot.to_string(), wait: Default::default() };
+            self.reads.push(ReadAsked { namespace, call, line: None, reply });
+        }
+    }
+
+    pub(super) fn in_flight(&mut self) -> impl Iterator<Item = &mut Pending<R>> {
+        match &mut self.phase {
+            Phase::Appending(flight) | Phase::Resolving(flight) => flight.waiting.iter_mut(),
+            _ => [].iter_mut(),
+        }
+    }
+
+    pub(super) fn end_waits(&mut self, effects: &mut Vec<Effect<R>>) {
+        let looks = self.later.drain(..).map(|(_, asked)| asked.reply);
+        for reply in self.answers.waiters.drain().into_iter().map(|waiter| waiter.reply).chain(looks) {
+            effects.push(Effect::Answer { reply, answer: Err(stopping()) });
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The record under way: from the waiting commands to what its outcomes answer.
+
+use bytes::Bytes;
+use maitred_engine::{Engine, command::Command, event::Event, outcome::Outcome};
+use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
+
+use super::{Effect, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, settling::storage_full};
+use crate::local::{
+    answer::AsOf,
+    follower::Halt,
+    record::{Batch, Body, Entry},
+    timekeeper::Clocks,
+};
+
+impl<R> Sequencer<R> {
+    pub(super) fn append_next(&mut self, clocks: Clocks, effects: &mut Vec<Effect<R>>) {
+        let mut batch = Batch {
+            estimate: self.time.estimate(clocks).filter(|_| self.time.manual().is_none()),
+            manual_at: self.time.manual(),
+            digest: self.follower.due_digest(),
+            commands: Vec::new(),
+        };
+        let before = self.follower.hash();
+        let mut out = batch.start(self.writer, before);
+        let mut waiting = Vec::new();
+        while let Some(next) = self.pending.pop_front() {
+            let full_at = out.len();
+            next.command.encode(&mut out);
+            if out.len() > RECORD_BYTES_MAX || waiting.len() == RECORD_COMMANDS_MAX {
+                out.truncate(full_at);
+                self.pending.push_front(next);
+                break;
+            }
+            waiting.push(next);
+        }
+        batch.commands = waiting.iter().map(|pending| pending.command.clone()).collect();
+        let bytes = Bytes::from(out.into_bytes());
+        let entry = Entry { writer: self.writer, before, body: Body::Batch(batch) };
+        effects.push(Effect::Append { after: self.follower.head(), bytes: bytes.clone() });
+        self.phase = Phase::Appending(InFlight { entry, bytes, waiting });
+    }
+
+    pub(super) fn appended(
+        &mut self,
+        clocks: Clocks,
+        result: Result<Stamp, AppendError>,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        let Phase::Appending(flight) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
+        match result {
+            Ok(stamp) => self.take_own(clocks, stamp, flight, effects),
+            Err(AppendError::Conflict { .. }) => {
+                self.put_back(flight.waiting);
+                self.behind = true;
+            }
+            Err(AppendError::Full { .. }) => {
+                self.room = Room::Reserve;
+                self.refuse_what_takes(flight, effects);
+            }
+            Err(AppendError::Unknown(_)) => {
+                effects.push(Effect::Read { after: self.follower.head() });
+                self.phase = Phase::Resolving(flight);
+            }
+            Err(AppendError::Broken(what)) => self.halt(Halt::Journal(what), effects),
+        }
+    }
+
+    pub(super) fn put_back(&mut self, waiting: Vec<Pending<R>>) {
+        for pending in waiting.into_iter().rev() {
+            self.pending.push_front(pending);
+        }
+    }
+
+    /// Nothing was written. What gives back is tried once more by itself, the rest is refused.
+    pub(super) fn refuse_what_takes(&mut self, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
+        let alone = flight.waiting.iter().all(|pending| self.gives_back(&pending.command));
+        for mut pending in flight.waiting.into_iter().rev() {
+            if !alone && self.gives_back(&pending.command) {
+                self.pending.push_front(pending);
+            } else if let Some(reply) = pending.reply.take() {
+                effects.push(Effect::Answer { reply, answer: Err(storage_full()) });
+            }
+        }
+    }
+
+    pub(super) fn gives_back(&self, command: &Command) -> bool {
+        match command {
+            Command::In(request) => self.may_ask(&request.verb).is_ok(),
+            _ => true,
+        }
+    }
+
+    pub(super) fn take_own(
+        &mut self,
+        clocks: Clocks,
+        stamp: Stamp,
+        flight: InFlight<R>,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        let InFlight { entry, bytes, waiting } = flight;
+        let record = Record { position: stamp.position, at: stamp.at, bytes };
+        if record.position != self.follower.head() + 1 {
+            let (expected, found) = (self.follower.head() + 1, record.position);
+            return self.halt(Halt::Gap { expected, found }, effects);
+        }
+        self.take(clocks, &record, &entry, waiting, effects);
+        if !matches!(self.phase, Phase::Halted) {
+            effects.push(Effect::Sync);
+            self.phase = Phase::Syncing { position: record.position };
+        }
+    }
+
+    /// Applies one record, own or another's, and keeps the answers back.
+    pub(super) fn take(
+        &mut self,
+        clocks: Clocks,
+        record: &Record,
+        entry: &Entry,
+        waiting: Vec<Pending<R>>,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        let position = record.position;
+        let mut waiting = waiting.into_iter();
+        let (answers, published) = (&mut self.answers, &mut self.published);
+        let each = |engine: &Engine, _: usize, command: &Command, outcome: &Outcome, events: &[Event]| {
+            let as_of = AsOf { revision: position, at: engine.now() };
+            if let Some(pending) = waiting.next() {
+                answers.settle(engine, (command, outcome), pending, as_of, effects);
+            }
+            published.count(outcome);
+            answers.wake(engine, events, as_of);
+        };
+        let taken = self.follower.take_decoded(record, entry, each);
+        match taken {
+            // The journal took it, but it did not follow the head: propose its commands again.
+            Ok(applied) if applied.void => self.put_back(waiting.collect()),
+            Ok(applied) => {
+                self.time.saw(applied.at, clocks);
+                self.published.at = applied.at;
+                self.published.events.extend(applied.events);
+            }
+            Err(halt) => self.halt(halt, effects),
+        }
+    }
+
+    pub(super) fn synced(&mut self, result: Result<Position, JournalError>, effects: &mut Vec<Effect<R>>) {
+        let Phase::Syncing { position } = self.phase else { return };
+        match result {
+            Ok(covered) if covered >= position => {
+                self.phase = Phase::Idle;
+                self.publish(effects);
+            }
+            Ok(covered) => {
+                let what = format!("a sync covered {covered}, not the record at {position}");
+                self.halt(Halt::Journal(what), effects);
+            }
+            Err(error) => self.halt(Halt::Journal(error.to_string()), effects),
+        }
+    }
+
+    pub(super) fn publish(&mut self, effects: &mut Vec<Effect<R>>) {
+        self.answers.publish(effects);
+        let mut published = std::mem::take(&mut self.published);
+        published.position = self.follower.head();
+        effects.push(Effect::Publish(published));
+    }
+
+    /// Records behind the head. While an append's fate is unknown, the first of them tells it.
+    pub(super) fn records(
+        &mut self,
+        clocks: Clocks,
+        result: Result<Vec<Record>, JournalError>,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        let mut flight = match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Resolving(flight) => Some(flight),
+            Phase::Catching => None,
+            other => {
+                self.phase = other;
+                return;
+            }
+        };
+        let records = match result {
+            Ok(records) => records,
+            Err(error) => return self.halt(Halt::Journal(error.to_string()), effects),
+        };
+        let found = !records.is_empty();
+        for record in records {
+            let own = flight.take_if(|flight| flight.bytes == record.bytes);
+            match own {
+                Some(InFlight { entry, waiting, .. }) => self.take(clocks, &record, &entry, waiting, effects),
+                None => match Entry::decode(&record.bytes) {
+                    Ok(entry) => self.take(clocks, &record, &entry, Vec::new(), effects),
+                    Err(error) => {
+                        let halt = Halt::Record { position: record.position, what: error.to_string() };
+                        self.halt(halt, effects);
+                    }
+                },
+            }
+            if matches!(self.phase, Phase::Halted) {
+                return;
+            }
+        }
+        if found {
+            self.publish(effects);
+            self.behind = true;
+        }
+        match flight {
+            // Its place is taken by another's record: it can never land there.
+            Some(flight) if found => self.put_back(flight.waiting),
+            // Its place is still free: the same bytes at the same place either land or conflict.
+            Some(flight) => {
+                effects.push(Effect::Append { after: self.follower.head(), bytes: flight.bytes.clone() });
+                self.phase = Phase::Appending(flight);
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn halt(&mut self, halt: Halt, effects: &mut Vec<Effect<R>>) {
+        self.phase = Phase::Halted;
+        effects.push(Effect::Halt(halt));
+    }
+}

@@ -1,0 +1,99 @@
+//! What one applied command means for those who asked and those who wait.
+
+use std::collections::HashSet;
+
+use maitred_api::{Answer, Problem, Reason};
+use maitred_engine::{
+    Engine,
+    command::{Command, Request, Verb},
+    event::{Event, EventKind, SlotEvent},
+    names::{Namespace, SlotId},
+    outcome::{Outcome, SlotStatus},
+};
+
+use super::{Effect, Pending};
+use crate::local::{
+    answer::{self, AsOf},
+    waiters::{Waiter, Waiters},
+};
+
+/// Answers on their way: parked until the slot changes, or kept back until the record is durable.
+pub(super) struct Answers<R> {
+    pub waiters: Waiters<R>,
+    unpublished: Vec<(R, Result<Answer, Problem>)>,
+    /// Namespaces whose rates and places are answered when written.
+    pub when_written: HashSet<Namespace>,
+}
+
+impl<R> Default for Answers<R> {
+    fn default() -> Self {
+        Self { waiters: Waiters::default(), unpublished: Vec::new(), when_written: HashSet::new() }
+    }
+}
+
+impl<R> Answers<R> {
+    /// The answer to one command, kept back until it is durable, or its caller parked while the slot waits.
+    pub fn settle(
+        &mut self,
+        engine: &Engine,
+        (command, outcome): (&Command, &Outcome),
+        pending: Pending<R>,
+        as_of: AsOf,
+        effects: &mut Vec<Effect<R>>,
+    ) {
+        let (Command::In(request), Some(reply)) = (command, pending.reply) else { return };
+        if let (Some(line), Verb::Acquire(acquire), Outcome::Slot(SlotStatus::Queued { .. })) =
+            (pending.line, &request.verb, outcome)
+        {
+            let waiter = Waiter { line, reply };
+            return self.waiters.park(request.namespace.clone(), acquire.slot.clone(), waiter);
+        }
+        let answer = answer::change(engine, request, pending.admit.as_ref(), outcome, as_of);
+        if matches!(request.verb, Verb::Admit(_)) && self.when_written.contains(&request.namespace) {
+            effects.push(Effect::Answer { reply, answer });
+        } else {
+            self.unpublished.push((reply, answer));
+        }
+    }
+
+    /// Callers whose slot was granted or ended get it as it now is.
+    pub fn wake(&mut self, engine: &Engine, events: &[Event], as_of: AsOf) {
+        for event in events {
+            let (namespace, slot) = match &event.kind {
+                EventKind::SlotGranted { slot: SlotEvent { namespace, id, .. }, .. } => (namespace, id),
+                EventKind::SlotEnded(ended) => (&ended.namespace, &ended.id),
+                _ => continue,
+            };
+            if self.waiters.is_empty() || is_queued(engine, namespace, slot) {
+                continue;
+            }
+            for waiter in self.waiters.wake(namespace, slot) {
+                let now = answer::slot_now(engine, namespace.as_str(), slot.as_str(), as_of);
+                self.unpublished.push((waiter.reply, Ok(Answer::Slot(now))));
+            }
+        }
+    }
+
+    pub fn publish(&mut self, effects: &mut Vec<Effect<R>>) {
+        effects.extend(self.unpublished.drain(..).map(|(reply, answer)| Effect::Answer { reply, answer }));
+    }
+}
+
+pub(super) fn is_queued(engine: &Engine, namespace: &Namespace, slot: &SlotId) -> bool {
+    matches!(engine.status(namespace.as_str(), slot.as_str()), SlotStatus::Queued { .. })
+}
+
+pub(super) fn bare_request(namespace: Namespace, verb: Verb) -> Request {
+    Request { namespace, request: None, by: None, reason: None, verb }
+}
+
+pub(super) fn storage_full() -> Problem {
+    let message =
+        "the disk of the journal is full: only what gives something back is taken; free space on it";
+    Problem::new(Reason::StorageFull, message)
+}
+
+/// What callers are told when the node stops while they wait.
+pub(super) fn stopping() -> Problem {
+    Problem::new(Reason::Unavailable, "the server is stopping; ask again with the same slot id")
+}

@@ -1,0 +1,72 @@
+//! Callers on the line: who waits for which slot. They cost nothing while the slot waits, and one grant wakes one
+//! slot's callers only.
+
+use std::collections::HashMap;
+
+use maitred_engine::names::{Namespace, SlotId};
+
+/// One caller that waits for a slot to be granted or to end.
+#[derive(Debug)]
+pub struct Waiter<R> {
+    /// The number of its line, unique in this process.
+    pub line: u64,
+    pub reply: R,
+}
+
+type Place = (Namespace, SlotId);
+
+#[derive(Debug)]
+pub struct Waiters<R> {
+    by_slot: HashMap<Place, Vec<Waiter<R>>>,
+    count: usize,
+}
+
+impl<R> Default for Waiters<R> {
+    fn default() -> Self {
+        Self { by_slot: HashMap::new(), count: 0 }
+    }
+}
+
+impl<R> Waiters<R> {
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn park(&mut self, namespace: Namespace, slot: SlotId, waiter: Waiter<R>) {
+        self.count += 1;
+        self.by_slot.entry((namespace, slot)).or_default().push(waiter);
+    }
+
+    /// Everybody who waits for this slot, in the order they came.
+    pub fn wake(&mut self, namespace: &Namespace, slot: &SlotId) -> Vec<Waiter<R>> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let woken = self.by_slot.remove(&(namespace.clone(), slot.clone())).unwrap_or_default();
+        self.count -= woken.len();
+        woken
+    }
+
+    /// The caller on one line.
+    pub fn take(&mut self, namespace: &Namespace, slot: &SlotId, line: u64) -> Option<Waiter<R>> {
+        let place = (namespace.clone(), slot.clone());
+        let waiting = self.by_slot.get_mut(&place)?;
+        let index = waiting.iter().position(|waiter| waiter.line == line)?;
+        let waiter = waiting.remove(index);
+        if waiting.is_empty() {
+            self.by_slot.remove(&place);
+        }
+        self.count -= 1;
+        Some(waiter)
+    }
+
+    /// Everybody, for the end of the process.
+    pub fn drain(&mut self) -> Vec<Waiter<R>> {
+        self.count = 0;
+        self.by_slot.drain().flat_map(|(_, waiting)| waiting).collect()
+    }
+}
