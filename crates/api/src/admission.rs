@@ -1,7 +1,8 @@
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::Given;
+use crate::{Given, Problem, Reason};
 
 /// Counts and takes all of the specs for a task, or none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -76,6 +77,32 @@ pub struct Decision {
     pub revision: u64,
     #[serde(default)]
     pub as_of: u64,
+}
+
+impl Decision {
+    /// The 429 that an enforced call gets when it is over: it names the limit that blocks by its label, if it has
+    /// one, and never by its key. None when nothing is over.
+    pub fn refusal(&self) -> Option<Problem> {
+        let blocking = self.results.get(self.blocked_by?).filter(|_| self.over_limit)?;
+        let named = blocking.label.as_ref().map(|label| format!(" `{label}`")).unwrap_or_default();
+        let (reason, wait, message) = match self.kind {
+            LimitKind::Rate => (
+                Reason::RateLimitExceeded,
+                json!(self.retry_after_seconds),
+                format!("the rate limit{named} is used up; try again in {} s", self.retry_after_seconds),
+            ),
+            LimitKind::Concurrency => (
+                Reason::ConcurrencyLimitExceeded,
+                json!(null),
+                format!("the concurrency limit{named} is reached; it frees when a running task finishes"),
+            ),
+        };
+        let mut details = json!({ "retryAfterSeconds": wait, "limit": blocking.limit });
+        if let Some(label) = &blocking.label {
+            details["label"] = json!(label);
+        }
+        Some(Problem::new(reason, message).with_details(details))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -9,7 +9,9 @@
 
 mod admission;
 mod call;
+mod clock;
 mod given;
+mod health;
 mod keys;
 mod limits;
 mod problem;
@@ -18,7 +20,9 @@ mod slots;
 
 pub use admission::*;
 pub use call::*;
+pub use clock::*;
 pub use given::*;
+pub use health::*;
 pub use keys::*;
 pub use limits::*;
 pub use problem::*;

@@ -105,6 +105,8 @@ reasons! {
     NotFound = "not_found", 404;
     LimitNotFound = "limit_not_found", 404;
     MethodNotAllowed = "method_not_allowed", 405;
+    /// The rest of the request did not come in time. Nothing happened.
+    RequestTimeout = "request_timeout", 408;
     LimitRetired = "limit_retired", 409;
     NeverFits = "never_fits", 409;
     Conflict = "conflict", 409;

@@ -1,0 +1,44 @@
+use axum::{Json, extract::State};
+use maitred_api::{AdmitFields, Answer, Call, Decision};
+
+use super::{
+    Answered, App,
+    ask::{Caller, ChangeHeaders},
+    body::Fields,
+    problem::Failure,
+    rate_fields,
+};
+
+/// Counts and takes all of the specs for a task, or none; with `check` only says what would come of it.
+///
+/// Over the limit, an enforced call gets a 429 that names the limit that blocks by its label. A check is never
+/// refused, and neither is a call with `enforce: false`.
+#[utoipa::path(post, path = "/v1/admit", tag = "admission", params(ChangeHeaders), request_body = AdmitFields,
+    responses((status = 200, body = Decision), Failure))]
+pub async fn admit(
+    State(app): State<App>,
+    Caller(context): Caller,
+    Fields(fields): Fields<AdmitFields>,
+) -> Answered {
+    let refusable = is_refusable(&fields);
+    let windows: Vec<_> = fields.specs.iter().map(|spec| spec.window_seconds.whole_number()).collect();
+    let answer = app.node.call(&context, Call::Admit(fields)).await?;
+    match &answer {
+        Answer::Decision(decision) if refusable => match refusal(decision, &windows) {
+            Some(failure) => Err(failure),
+            None => Ok(Json(answer)),
+        },
+        _ => Ok(Json(answer)),
+    }
+}
+
+/// Whether being over the limit is an error for this call.
+pub fn is_refusable(fields: &AdmitFields) -> bool {
+    fields.enforce && !fields.check
+}
+
+fn refusal(decision: &Decision, windows: &[Option<u64>]) -> Option<Failure> {
+    let mut failure = Failure::from(decision.refusal()?);
+    failure.fields = rate_fields::of(decision, windows);
+    Some(failure)
+}

@@ -1,0 +1,45 @@
+use axum::{Json, extract::State};
+use maitred_api::{Answer, BatchAnswer, BatchBody, BatchFields, BatchResult, Call, Problem, Reason};
+
+use super::{
+    App,
+    admit::is_refusable,
+    ask::{Caller, ChangeHeaders},
+    body::{Fields, LARGE},
+    problem::Failure,
+};
+
+const ITEMS_MOST: usize = 1_000;
+
+/// Carries out up to 1,000 calls in order, each with its own outcome and its own id. Not atomic; nothing waits.
+#[utoipa::path(post, path = "/v1/batch", tag = "batch", params(ChangeHeaders), request_body = BatchFields,
+    responses((status = 200, body = BatchAnswer), Failure))]
+pub async fn batch(
+    State(app): State<App>,
+    Caller(context): Caller,
+    Fields(BatchFields { items }): Fields<BatchFields, LARGE>,
+) -> Result<Json<BatchAnswer>, Failure> {
+    if items.len() > ITEMS_MOST {
+        let message = format!("{} items are given; a batch takes at most {ITEMS_MOST}", items.len());
+        return Err(Failure::new(Reason::TooManyItems, message));
+    }
+    let refusable: Vec<bool> =
+        items.iter().map(|item| matches!(&item.call, Call::Admit(fields) if is_refusable(fields))).collect();
+    let outcomes = app.node.batch(&context, items).await;
+    let results = outcomes.into_iter().zip(refusable).map(|(outcome, refusable)| result(outcome, refusable));
+    Ok(Json(BatchAnswer { results: results.collect() }))
+}
+
+/// What the single call would have been answered with.
+fn result(outcome: Result<Answer, Problem>, refusable: bool) -> BatchResult {
+    let refusal = match &outcome {
+        Ok(Answer::Decision(decision)) if refusable => decision.refusal(),
+        _ => None,
+    };
+    match refusal.map_or(outcome, Err) {
+        Ok(answer) => BatchResult { status: 200, body: BatchBody::Answer(Box::new(answer)) },
+        Err(problem) => {
+            BatchResult { status: problem.reason.http_status(), body: BatchBody::Problem(problem) }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The outermost layer: every request gets an id, every answer the same dress, and both are counted.
+
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Poll,
+    time::Instant,
+};
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use maitred_api::Reason;
+
+use super::{
+    App,
+    problem::{Failure, told},
+};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    let open = app.numbers.request();
+    let mut response = told(answered(next.run(request)).await, &id);
+    dress(response.headers_mut(), &id);
+    let status = response.status();
+    open.answered(&method, route, status, started.elapsed());
+    let took_ms = started.elapsed().as_millis() as u64;
+    match status.is_server_error() {
+        true => {
+            tracing::warn!(%method, route, status = status.as_u16(), took_ms, request_id = id, "answered")
+        }
+        false => {
+            tracing::debug!(%method, route, status = status.as_u16(), took_ms, request_id = id, "answered")
+        }
+    }
+    response
+}
+
+/// The caller's id, if it is one that can stand in a log and in a header; else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    match (1..=64).contains(&given.len()) && given.bytes().all(fits) {
+        true => given.to_owned(),
+        false => uuid::Uuid::now_v7().to_string(),
+    }
+}
+
+fn dress(headers: &mut HeaderMap, id: &str) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+}
+
+/// A handler that panics is a 500; the connection and everyone else go on.
+async fn answered(handler: impl Future<Output = Response>) -> Response {
+    let mut handler = pin!(handler);
+    poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
+        Ok(poll) => poll,
+        Err(_) => Poll::Ready(
+            Failure::new(Reason::Internal, "the server failed at this request; its log says where")
+                .into_response(),
+        ),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HeaderMap, HeaderValue, answered, request_id};
+
+    #[test]
+    fn only_ids_that_cannot_forge_anything_are_taken_over() {
+        let taken = |given: &'static [u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-request-id", HeaderValue::from_bytes(given).unwrap());
+            request_id(&headers).as_bytes() == given
+        };
+        assert!(taken(b"01J9.a_b-c"));
+        assert!(!taken(b"two words"));
+        assert!(!taken(b"\xff"));
+        assert!(!taken(b"0123456789012345678901234567890123456789012345678901234567890123456789"));
+        assert_eq!(request_id(&HeaderMap::new()).len(), 36);
+    }
+
+    #[tokio::test]
+    async fn a_panic_becomes_a_500() {
+        let response = answered(async { panic!("planted") }).await;
+        assert_eq!(response.status(), 500);
+    }
+}

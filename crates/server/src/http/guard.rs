@@ -1,0 +1,184 @@
+//! Who may come in, asked before anything else of a request is looked at.
+//!
+//! A server on loopback can be reached by every page that a browser on this machine shows: by a form or a script
+//! that sends to `127.0.0.1`, and by a name of the page's own that suddenly points there (DNS rebinding). So the
+//! `Host` must be a name of this server, and a browser that says it acts for another origin may change nothing.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, header, uri::Authority},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use maitred_api::Reason;
+
+use super::{App, ask::TokenName, problem::Failure};
+
+/// The address of this server that a connection came in on.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnAddress(pub IpAddr);
+
+const HEADERS_MOST: usize = 64;
+const HEADER_BYTES_MOST: usize = 16 * 1024;
+/// Not all that the standard calls loopback: what nobody uses is not let in.
+const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+/// Probes carry no token.
+const OPEN: [&str; 3] = ["/livez", "/readyz", "/healthz"];
+
+pub async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    match check(&app, &request) {
+        Ok(name) => {
+            request.extensions_mut().insert(name);
+            next.run(request).await
+        }
+        Err(failure) => failure.into_response(),
+    }
+}
+
+fn check(app: &App, request: &Request) -> Result<TokenName, Failure> {
+    within_size(request)?;
+    let host = right_host(app, request)?;
+    same_origin(request, host)?;
+    known_caller(app, request)
+}
+
+fn within_size(request: &Request) -> Result<(), Failure> {
+    let headers = request.headers();
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let line = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    if headers.len() <= HEADERS_MOST && bytes + line <= HEADER_BYTES_MOST {
+        return Ok(());
+    }
+    let message = format!(
+        "the request line and headers are too large; allowed: {HEADERS_MOST} headers, {HEADER_BYTES_MOST} bytes"
+    );
+    Err(Failure::new(Reason::HeadersTooLarge, message))
+}
+
+/// The `Host` of the request, if it is one of ours.
+fn right_host<'a>(app: &App, request: &'a Request) -> Result<&'a str, Failure> {
+    let wrong = |what: &str| {
+        let message = format!(
+            "{what}; this server answers for localhost, for its own address and for names given by --allowed-host"
+        );
+        Failure::new(Reason::WrongHost, message)
+    };
+    if request.uri().authority().is_some() {
+        return Err(wrong("the request names its target as a whole URL"));
+    }
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return Err(wrong("the request has no Host header, or several"));
+    };
+    let text = host.to_str().map_err(|_| wrong("the Host header is not text"))?;
+    let local = request.extensions().get::<OwnAddress>().map(|own| own.0);
+    match is_ours(text, &app.allowed_hosts, local) {
+        true => Ok(text),
+        false => Err(wrong("the Host header names another server")),
+    }
+}
+
+fn is_ours(host: &str, allowed: &[String], local: Option<IpAddr>) -> bool {
+    let Ok(authority) = host.parse::<Authority>() else {
+        return false;
+    };
+    if host.contains('@') {
+        return false;
+    }
+    let name = authority.host().to_ascii_lowercase();
+    match name.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(ip) => LOOPBACK.contains(&ip) || Some(ip) == local || allowed.contains(&name),
+        Err(_) => name == "localhost" || allowed.contains(&name),
+    }
+}
+
+/// A browser says whom it acts for. What does not change anything may be asked from anywhere: without CORS headers
+/// no other page can read the answer.
+fn same_origin(request: &Request, host: &str) -> Result<(), Failure> {
+    if !changes(request) {
+        return Ok(());
+    }
+    let headers = request.headers();
+    let site_is_ours =
+        headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none");
+    if site_is_ours && origin_is_ours(headers, host) {
+        return Ok(());
+    }
+    Err(Failure::new(Reason::Forbidden, "a page of another origin may not change anything here"))
+}
+
+/// A look at a slot that waits puts its caller on the line, which may confirm the slot.
+fn changes(request: &Request) -> bool {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    let waits = request.uri().query().is_some_and(|query| query.contains("wait"));
+    !reads || waits
+}
+
+fn origin_is_ours(headers: &HeaderMap, host: &str) -> bool {
+    headers.get_all(header::ORIGIN).iter().all(|origin| {
+        let origin = origin.to_str().unwrap_or_default();
+        let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+    })
+}
+
+fn known_caller(app: &App, request: &Request) -> Result<TokenName, Failure> {
+    let Some(tokens) = app.tokens.as_ref().filter(|_| !OPEN.contains(&request.uri().path())) else {
+        return Ok(TokenName(None));
+    };
+    let given =
+        request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
+    let secret = given.strip_prefix(b"Bearer ").unwrap_or_default();
+    let message = "this server wants a token: send Authorization: Bearer TOKEN";
+    tokens.owner(secret).map(TokenName).ok_or_else(|| {
+        let challenge = axum::http::HeaderValue::from_static("Bearer");
+        Failure::new(Reason::Unauthorized, message).with_field(header::WWW_AUTHENTICATE, challenge)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn hosts_that_are_ours() {
+        let allowed = ["box.example".to_owned()];
+        let local = Some("10.0.0.7".parse().unwrap());
+        for host in [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1",
+            "127.0.0.1:7654",
+            "[::1]",
+            "[::1]:80",
+            "box.example:1",
+            "10.0.0.7:1",
+        ] {
+            assert!(is_ours(host, &allowed, local), "{host}");
+        }
+    }
+
+    #[test]
+    fn hosts_that_are_not() {
+        let local = Some("127.0.0.1".parse().unwrap());
+        for host in [
+            "",
+            "evil.test",
+            "localhost.evil.test",
+            "127.0.0.1.evil.test",
+            "10.0.0.7",
+            "user@localhost",
+            "local host",
+            "localhost:http",
+            "0.0.0.0",
+            "127.1",
+            "[::ffff:127.0.0.1]",
+            "localhost.",
+            "2130706433",
+        ] {
+            assert!(!is_ours(host, &[], local), "{host}");
+        }
+    }
+}

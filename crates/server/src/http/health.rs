@@ -1,0 +1,63 @@
+use std::sync::atomic::Ordering;
+
+use axum::{
+    Json,
+    extract::State,
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+use maitred_api::{LiveAnswer, ReadyAnswer};
+
+use super::{App, problem::Failure};
+
+/// The process runs.
+#[utoipa::path(get, path = "/livez", tag = "health", responses((status = 200, body = LiveAnswer)))]
+pub async fn live() -> Json<LiveAnswer> {
+    Json(LiveAnswer { live: true, version: env!("CARGO_PKG_VERSION").to_owned() })
+}
+
+/// The same as `/livez`.
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = LiveAnswer)))]
+pub async fn healthy() -> Json<LiveAnswer> {
+    live().await
+}
+
+/// Whether the server takes calls: 200, or 503 with the reasons.
+#[utoipa::path(get, path = "/readyz", tag = "health",
+    responses((status = 200, body = ReadyAnswer), (status = 503, body = ReadyAnswer)))]
+pub async fn ready(State(app): State<App>) -> (StatusCode, Json<ReadyAnswer>) {
+    let health = app.node.health().await;
+    let draining = app.draining.load(Ordering::Relaxed);
+    let mut notes = health.notes;
+    if draining {
+        notes.push("the server was told to stop".to_owned());
+    }
+    let ready = health.ready && !draining;
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let answer = ReadyAnswer {
+        ready,
+        draining,
+        notes,
+        horizon: health.horizon,
+        remembered_timed: health.remembered_timed,
+        remembered_other: health.remembered_other,
+        revision: health.revision,
+        as_of: health.as_of,
+    };
+    (status, Json(answer))
+}
+
+/// Numbers in the text form of Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "health",
+    responses((status = 200, body = String, content_type = "text/plain; version=0.0.4"), Failure))]
+pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    let mut text = app.node.metrics().await.text;
+    app.numbers.write(&mut text);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+}
+
+/// This API as an OpenAPI document.
+#[utoipa::path(get, path = "/openapi.json", tag = "health", responses((status = 200, body = Object), Failure))]
+pub async fn openapi() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], super::openapi_json())
+}

@@ -1,0 +1,227 @@
+//! The accept loop: how many connections there may be, and how each one ends.
+//!
+//! Not axum's own, because that one sets no timer, has no cap, and waits without end for open calls when it is
+//! told to stop.
+
+use std::{
+    collections::BTreeMap,
+    io,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use axum::{Router, body::Body, extract::Request};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinHandle,
+};
+use tower::ServiceExt;
+
+use super::{
+    App, Limits,
+    guard::OwnAddress,
+    router,
+    stream::{Stream, Turns},
+};
+
+/// hyper's own bounds lie above ours, so that ours answer as problems.
+const HEAD_BYTES_MOST: usize = 32 * 1024;
+const BUFFER_BYTES_MOST: usize = 64 * 1024;
+/// A peer that vanished without a word is noticed after `KEEPALIVE_AFTER + 3 * KEEPALIVE_EVERY`.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
+    Connection: close\r\nRetry-After: 1\r\nContent-Length: 99\r\n\r\n\
+    {\"status\":\"error\",\"reason\":\"overloaded\",\"message\":\"too many connections; close some, or try later\"}";
+
+/// A running HTTP server.
+pub struct Server {
+    pub addr: SocketAddr,
+    app: App,
+    stop: watch::Sender<bool>,
+    places: Arc<Semaphore>,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves on a listener that is already bound.
+    pub fn start(listener: TcpListener, app: App) -> io::Result<Server> {
+        let addr = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let places = Arc::new(Semaphore::new(app.limits.connections));
+        let hall = Hall {
+            app: Arc::clone(&app),
+            router: router(Arc::clone(&app)),
+            places: Arc::clone(&places),
+            peers: Arc::default(),
+            stopped,
+        };
+        let accepting = tokio::spawn(hall.accept(listener));
+        Ok(Server { addr, app, stop, places, accepting })
+    }
+
+    /// Takes no more calls, ends those that wait, finishes the others, and closes what is still open at the end.
+    pub async fn stop(self, within: Duration) {
+        self.app.draining.store(true, Ordering::Relaxed);
+        let until = tokio::time::Instant::now() + within;
+        let _ = self.stop.send(true);
+        self.app.node.stop(within).await;
+        let all = u32::try_from(self.app.limits.connections).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout_at(until, self.places.acquire_many(all)).await;
+        self.accepting.abort();
+    }
+}
+
+struct Hall {
+    app: App,
+    router: Router,
+    places: Arc<Semaphore>,
+    peers: Arc<Peers>,
+    stopped: watch::Receiver<bool>,
+}
+
+impl Hall {
+    async fn accept(mut self, listener: TcpListener) {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = self.stopped.changed() => return,
+            };
+            match accepted {
+                Ok((tcp, peer)) => self.admit(tcp, peer),
+                Err(error) => pause_after(&error).await,
+            }
+        }
+    }
+
+    fn admit(&self, tcp: TcpStream, peer: SocketAddr) {
+        let Some(place) = self.place(peer.ip()) else {
+            self.app.numbers.refused_connections.fetch_add(1, Ordering::Relaxed);
+            let _ = tcp.try_write(TOO_MANY);
+            return;
+        };
+        let Ok(local) = prepare(&tcp) else { return };
+        let connection = Connection {
+            own: OwnAddress(local.ip()),
+            router: self.router.clone(),
+            stopped: self.stopped.clone(),
+            place,
+        };
+        tokio::spawn(connection.serve(tcp, self.app.limits.clone()));
+    }
+
+    fn place(&self, peer: IpAddr) -> Option<Place> {
+        let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        let most = self.app.limits.connections_per_peer.unwrap_or(usize::MAX);
+        self.peers.add(peer, most).then(|| {
+            self.app.numbers.open_connections.fetch_add(1, Ordering::Relaxed);
+            Place { peer, peers: Arc::clone(&self.peers), app: Arc::clone(&self.app), _permit: permit }
+        })
+    }
+}
+
+/// Out of file descriptors, most likely: give others time to close theirs.
+async fn pause_after(error: &io::Error) {
+    tracing::warn!(%error, "a connection could not be accepted");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+fn prepare(tcp: &TcpStream) -> io::Result<SocketAddr> {
+    tcp.set_nodelay(true)?;
+    rustix::net::sockopt::set_socket_keepalive(tcp, true)?;
+    rustix::net::sockopt::set_tcp_keepidle(tcp, KEEPALIVE_AFTER)?;
+    rustix::net::sockopt::set_tcp_keepintvl(tcp, KEEPALIVE_EVERY)?;
+    rustix::net::sockopt::set_tcp_keepcnt(tcp, 3)?;
+    tcp.local_addr()
+}
+
+/// How many connections each address has open.
+#[derive(Default)]
+struct Peers(Mutex<BTreeMap<IpAddr, usize>>);
+
+impl Peers {
+    fn add(&self, peer: IpAddr, most: usize) -> bool {
+        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = peers.entry(peer).or_default();
+        let fits = *count < most;
+        *count += usize::from(fits);
+        fits
+    }
+
+    fn remove(&self, peer: IpAddr) {
+        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = peers.get_mut(&peer) {
+            *count -= 1;
+            if *count == 0 {
+                peers.remove(&peer);
+            }
+        }
+    }
+}
+
+/// One of the connections there may be; free again when dropped.
+struct Place {
+    peer: IpAddr,
+    peers: Arc<Peers>,
+    app: App,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.peers.remove(self.peer);
+        self.app.numbers.open_connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+struct Connection {
+    own: OwnAddress,
+    router: Router,
+    stopped: watch::Receiver<bool>,
+    place: Place,
+}
+
+impl Connection {
+    /// Serves one request after the other until either side has had enough. When the peer hangs up, hyper drops
+    /// the handler that still waits, and with it the call.
+    async fn serve(mut self, tcp: TcpStream, limits: Limits) {
+        let _place = self.place;
+        let turns = Turns::default();
+        let stream = TokioIo::new(Stream::new(tcp, turns.clone(), &limits));
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            let turn = turns.begin();
+            let router = self.router.clone();
+            request.extensions_mut().insert(self.own);
+            async move {
+                let _turn = turn;
+                let request: Request = request.map(Body::new);
+                router.oneshot(request).await
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.idle_within + limits.head_within)
+            .max_header_size(HEAD_BYTES_MOST)
+            .max_buf_size(BUFFER_BYTES_MOST)
+            .serve_connection(stream, service);
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = told_to_stop(&mut self.stopped) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::trace!(%error, "a connection ended early");
+        }
+    }
+}
+
+async fn told_to_stop(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}

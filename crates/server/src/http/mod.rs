@@ -1,0 +1,106 @@
+//! The HTTP API, version 1.
+//!
+//! A request passes, from the outside in: [`listen`] (connections, their number and their patience), [`finish`]
+//! (its id, the shape of errors, counting), [`guard`] (host, origin, token), [`known`] (query parameters), and its
+//! handler: parse, one [`Call`], one answer. Nothing here decides anything about limits.
+
+mod admit;
+mod ask;
+mod batch;
+mod body;
+mod clock;
+mod finish;
+mod guard;
+mod health;
+mod keys;
+mod known;
+mod limits;
+mod listen;
+mod numbers;
+mod problem;
+mod rate_fields;
+mod router;
+mod runs;
+mod slots;
+mod stream;
+
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use axum::Json;
+use maitred::local::Node;
+use maitred_api::{Answer, Call, Context};
+
+pub use listen::Server;
+pub use router::{openapi_json, router};
+
+use crate::token::Tokens;
+use numbers::Numbers;
+use problem::Failure;
+
+/// What the handlers share.
+pub type App = Arc<Shared>;
+
+pub struct Shared {
+    pub node: Node,
+    pub tokens: Option<Tokens>,
+    /// Lower-case names without port that the `Host` header may carry, beside those of loopback.
+    pub allowed_hosts: Vec<String>,
+    pub limits: Limits,
+    /// Adds the clock's routes.
+    pub manual_clock: bool,
+    /// It was told to stop: not ready any more.
+    pub draining: AtomicBool,
+    pub numbers: Numbers,
+}
+
+/// How many connections there may be and how patient the server is with each.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    pub connections: usize,
+    pub connections_per_peer: Option<usize>,
+    /// From the first byte of a request to the end of its headers.
+    pub head_within: Duration,
+    /// From the end of the headers to the end of the body.
+    pub body_within: Duration,
+    /// How long a connection may stay open between two requests.
+    pub idle_within: Duration,
+    /// How long a peer may take nothing of what is being sent to it.
+    pub write_within: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 10_240,
+            connections_per_peer: None,
+            head_within: Duration::from_secs(10),
+            body_within: Duration::from_secs(10),
+            idle_within: Duration::from_secs(60),
+            write_within: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What every handler of a call answers.
+type Answered = Result<Json<Answer>, Failure>;
+
+impl Shared {
+    pub fn new(node: Node) -> Self {
+        Self {
+            node,
+            tokens: None,
+            allowed_hosts: Vec::new(),
+            limits: Limits::default(),
+            manual_clock: false,
+            draining: AtomicBool::new(false),
+            numbers: Numbers::default(),
+        }
+    }
+
+    async fn ask(&self, context: &Context, call: Call) -> Answered {
+        Ok(Json(self.node.call(context, call).await?))
+    }
+}

@@ -1,0 +1,40 @@
+use axum::extract::State;
+use maitred_api::{Call, DoneAnswer, EndRunFields, RunAnswer, RunsAnswer};
+
+use super::{
+    Answered, App,
+    ask::{Caller, ChangeHeaders, Freshness, Page, Path, Query, ReadHeaders},
+    body::Fields,
+    problem::Failure,
+};
+
+/// The runs that hold or wait for something.
+#[utoipa::path(get, path = "/v1/runs", tag = "runs", params(ReadHeaders, Page),
+    responses((status = 200, body = RunsAnswer), Failure))]
+pub async fn list_runs(
+    State(app): State<App>,
+    Caller(context): Caller,
+    Query(page): Query<Page>,
+) -> Answered {
+    app.ask(&context, Call::Runs { after: page.after, most: page.most }).await
+}
+
+/// What a run holds and waits for.
+#[utoipa::path(get, path = "/v1/runs/{run}", tag = "runs", params(("run" = String, Path), ReadHeaders, Freshness),
+    responses((status = 200, body = RunAnswer), Failure))]
+pub async fn show_run(State(app): State<App>, Caller(context): Caller, Path(run): Path<String>) -> Answered {
+    app.ask(&context, Call::Run { run }).await
+}
+
+/// Ends a run: it leaves every queue, its places are free, and hits that count successes only are given back
+/// unless it succeeded. Its busy slots stay busy unless they were taken with `hold: run`.
+#[utoipa::path(post, path = "/v1/runs/{run}/end", tag = "runs", params(("run" = String, Path), ChangeHeaders),
+    request_body = EndRunFields, responses((status = 200, body = DoneAnswer), Failure))]
+pub async fn end_run(
+    State(app): State<App>,
+    Caller(context): Caller,
+    Path(run): Path<String>,
+    Fields(EndRunFields { status }): Fields<EndRunFields>,
+) -> Answered {
+    app.ask(&context, Call::EndRun { run, status }).await
+}

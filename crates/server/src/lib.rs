@@ -1,0 +1,9 @@
+//! The server and the command line of maitred, as a library so that tests can start them in their own process.
+#![forbid(unsafe_code)]
+
+pub mod config;
+pub mod deploy;
+pub mod http;
+pub mod logging;
+pub mod serve;
+pub mod token;

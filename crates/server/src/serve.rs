@@ -1,0 +1,246 @@
+//! `maitred serve` and `maitred dev`: from options to a running server, and to its end.
+
+mod banner;
+mod files;
+
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use maitred::{
+    Client,
+    local::{Node, NodeOptions, StartError},
+};
+use maitred_api::Problem;
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+};
+
+use crate::{
+    config::ConfigError,
+    http::{Limits, Server, Shared},
+    logging,
+    token::{TokenError, Tokens},
+};
+
+pub use files::{Limiting, reload};
+
+/// A graceful stop takes no longer than this.
+const STOP_WITHIN: Duration = Duration::from_secs(9);
+
+/// The options of `serve` and `dev`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ServeOptions {
+    /// The address to listen on. Any but a loopback address needs --token-file.
+    #[arg(long, value_name = "ADDR", env = "MAITRED_LISTEN", default_value = "127.0.0.1:7654")]
+    pub listen: SocketAddr,
+    /// The folder that keeps everything [serve: ./maitred-data; dev: nothing is kept]
+    #[arg(long, value_name = "FOLDER", env = "MAITRED_DATA")]
+    pub data: Option<PathBuf>,
+    /// The limits to deploy, at the start and on SIGHUP [default: ./maitred.toml, if it is there]
+    #[arg(long, value_name = "FILE", env = "MAITRED_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// A file of mode 600 with the tokens that callers must carry, one a line
+    #[arg(long, value_name = "FILE", env = "MAITRED_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Another name that callers may know this server by (Host header); may be given several times
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    pub allowed_host: Vec<String>,
+    /// Whose time counts: this machine's, or one that stands still until `POST /v1/clock` moves it
+    #[arg(long, value_enum, default_value_t = Clock::System)]
+    pub clock: Clock,
+    /// Take this machine's clock even if it is behind the journal, or days ahead of it
+    #[arg(long)]
+    pub accept_clock: bool,
+    /// How many connections there may be at once
+    #[arg(long, value_name = "N", default_value_t = 10_240, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub max_connections: u32,
+    /// How many of them one address may have [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections_per_peer: Option<u32>,
+    /// What to log: error, warn, info, debug, trace, or a filter such as info,maitred=debug
+    #[arg(long, value_name = "FILTER", env = "MAITRED_LOG", default_value = "info")]
+    pub log: String,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    System,
+    Manual,
+}
+
+/// Why a server did not start, or stopped by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(
+        "{0} can be reached by others, so callers must carry a token: give --token-file FILE, or listen on 127.0.0.1"
+    )]
+    OpenToAll(SocketAddr),
+    #[error(
+        "{addr} cannot be listened on: {error}; is a server running there already? Choose another with --listen"
+    )]
+    Listen { addr: SocketAddr, error: io::Error },
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Node(#[from] StartError),
+    #[error("the limits of {path} could not be deployed: {problem}")]
+    Deploy { path: String, problem: Problem },
+    #[error(
+        "--log {0:?} is not a filter; allowed: error, warn, info, debug, trace, or such as info,maitred=debug"
+    )]
+    Log(String),
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The node ended by itself; nothing goes on on top of what failed.
+    #[error("the server stopped: {0}")]
+    Failed(String),
+}
+
+/// `maitred serve`: runs until a signal ends it. Blocks; must not be called inside an async runtime.
+pub fn serve(mut options: ServeOptions) -> Result<(), ServeError> {
+    options.data.get_or_insert_with(|| PathBuf::from("maitred-data"));
+    run(options, Limiting::File)
+}
+
+/// `maitred dev`: the same with throw-away data, and limits to play with where no file has any.
+pub fn dev(options: ServeOptions) -> Result<(), ServeError> {
+    run(options, Limiting::FileOrDemo)
+}
+
+fn run(options: ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
+    logging::start(&options.log).map_err(|_| ServeError::Log(options.log.clone()))?;
+    files::raise_open_files();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(live(&options, limiting));
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    ended
+}
+
+async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
+    let mut signals = Signals::listen()?;
+    let running = start(options, limiting).await?;
+    banner::print(options, running.server.addr, running.has_tokens);
+    let failed = loop {
+        tokio::select! {
+            reason = running.node.failed() => break Some(reason),
+            _ = signals.hang_up.recv() => {
+                reload(&running.node, running.config.as_deref()).await;
+            }
+            name = signals.end.next() => {
+                tracing::info!(signal = name, "stopping");
+                break None;
+            }
+        }
+    };
+    tokio::select! {
+        () = running.server.stop(STOP_WITHIN) => {}
+        name = signals.end.next() => {
+            tracing::warn!(signal = name, "stopping at once");
+            std::process::exit(1);
+        }
+    }
+    match failed {
+        Some(reason) => {
+            tracing::error!(reason, "the server stopped");
+            Err(ServeError::Failed(reason))
+        }
+        None => {
+            tracing::info!("stopped");
+            Ok(())
+        }
+    }
+}
+
+/// A server with everything around it.
+pub struct Running {
+    pub server: Server,
+    pub node: Node,
+    config: Option<PathBuf>,
+    has_tokens: bool,
+}
+
+/// Binds, opens the journal, deploys the file's limits, and takes calls. In that order: a taken port is told
+/// before a journal is opened, and the first caller finds the limits.
+pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running, ServeError> {
+    let tokens = options.token_file.as_deref().map(Tokens::read).transpose()?;
+    if tokens.is_none() && !options.listen.ip().is_loopback() {
+        return Err(ServeError::OpenToAll(options.listen));
+    }
+    let config = files::config(options);
+    let file = files::limits(config.as_deref(), limiting).await?;
+    let listener = TcpListener::bind(options.listen).await;
+    let listener = listener.map_err(|error| ServeError::Listen { addr: options.listen, error })?;
+    let node = Node::start(node_options(options)).await?;
+    files::deploy(&Client::Near(node.clone()), &file).await?;
+    let has_tokens = tokens.is_some();
+    let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens)))?;
+    Ok(Running { server, node, config, has_tokens })
+}
+
+fn node_options(options: &ServeOptions) -> NodeOptions {
+    NodeOptions {
+        folder: options.data.clone(),
+        manual_clock: options.clock == Clock::Manual,
+        accept_clock: options.accept_clock,
+    }
+}
+
+fn shared(options: &ServeOptions, node: Node, tokens: Option<Tokens>) -> Shared {
+    Shared {
+        tokens,
+        allowed_hosts: options.allowed_host.clone(),
+        limits: Limits {
+            connections: options.max_connections as usize,
+            connections_per_peer: options.max_connections_per_peer.map(|most| most as usize),
+            ..Limits::default()
+        },
+        manual_clock: options.clock == Clock::Manual,
+        ..Shared::new(node)
+    }
+}
+
+/// A host's name as it stands in a `Host` header, without scheme and port.
+fn host_name(text: &str) -> Result<String, String> {
+    let fits =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_' | b':' | b'[' | b']');
+    let has_port = !text.starts_with('[') && text.contains(':');
+    match !text.is_empty() && text.bytes().all(fits) && !has_port {
+        true => Ok(text.to_ascii_lowercase()),
+        false => {
+            Err("allowed: a name or an address without scheme and port, such as limits.example or [fd00::7]"
+                .into())
+        }
+    }
+}
+
+struct Signals {
+    hang_up: Signal,
+    end: EndSignals,
+}
+
+/// The signals that ask for the end.
+struct EndSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        let end = EndSignals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        };
+        Ok(Self { hang_up: signal(SignalKind::hangup())?, end })
+    }
+}
+
+impl EndSignals {
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}
