@@ -95,7 +95,7 @@ impl Request {
 }
 
 impl Verb {
-    fn encode(&self, w: &mut Writer) {
+    pub(crate) fn encode(&self, w: &mut Writer) {
         w.number(self.kind());
         match self {
             Verb::Declare(declaration) => declaration.encode(w),
@@ -131,7 +131,7 @@ impl Verb {
     }
 
     /// The number of the verb, as it stands in journals.
-    pub(crate) fn kind(&self) -> u64 {
+    fn kind(&self) -> u64 {
         match self {
             Verb::Declare(_) => verb::DECLARE,
             Verb::Deploy(_) => verb::DEPLOY,

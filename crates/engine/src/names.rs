@@ -47,6 +47,13 @@ macro_rules! name {
             }
         }
 
+        /// Equal, ordered and hashed as the text it is, so that sets can be asked by text.
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+
         impl std::str::FromStr for $name {
             type Err = NameError;
             fn from_str(text: &str) -> Result<Self, NameError> {

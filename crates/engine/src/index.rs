@@ -1,0 +1,110 @@
+//! Finding things by name. No order ever comes from here: there is no way to iterate.
+
+use hashbrown::HashTable;
+
+use crate::slab::{Ref, Slab};
+
+/// So many tables that the growth of one of them stalls nobody for long.
+const SHARDS: usize = 16;
+
+/// Numbers by hash: get, insert, remove. Whoever asks tells equals apart.
+pub(crate) struct Index {
+    shards: [HashTable<u32>; SHARDS],
+    len: usize,
+}
+
+impl Index {
+    pub(crate) fn new() -> Self {
+        Self { shards: [const { HashTable::new() }; SHARDS], len: 0 }
+    }
+
+    /// From bits that the tables use neither for the bucket nor for the tag.
+    fn shard(hash: u64) -> usize {
+        (hash >> 40) as usize % SHARDS
+    }
+
+    pub(crate) fn get(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
+        self.shards[Self::shard(hash)].find(hash, |&value| is(value)).copied()
+    }
+
+    /// `hash_of` gives the hash of everything in the index, for its growth.
+    pub(crate) fn insert(&mut self, hash: u64, value: u32, hash_of: impl Fn(u32) -> u64) {
+        self.shards[Self::shard(hash)].insert_unique(hash, value, |&value| hash_of(value));
+        self.len += 1;
+    }
+
+    pub(crate) fn remove(&mut self, hash: u64, value: u32) {
+        let found = self.shards[Self::shard(hash)].find_entry(hash, |&other| other == value);
+        found.map(|entry| entry.remove()).ok().expect("what is removed was inserted");
+        self.len -= 1;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// What lives in a [`Table`] keeps the hash of its name.
+pub(crate) trait Hashed {
+    fn hash(&self) -> u64;
+}
+
+/// A slab whose things are also found by name.
+pub(crate) struct Table<T> {
+    slab: Slab<T>,
+    index: Index,
+}
+
+impl<T: Hashed> Table<T> {
+    pub(crate) fn new() -> Self {
+        Self { slab: Slab::new(), index: Index::new() }
+    }
+
+    pub(crate) fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<Ref<T>> {
+        self.index.get(hash, |place| is(&self.slab[Ref::at(place)])).map(Ref::at)
+    }
+
+    pub(crate) fn insert(&mut self, value: T) -> Ref<T> {
+        let hash = value.hash();
+        let at = self.slab.insert(value);
+        self.index.insert(hash, at.place(), |place| self.slab[Ref::at(place)].hash());
+        at
+    }
+
+    pub(crate) fn remove(&mut self, at: Ref<T>) -> T {
+        self.index.remove(self.slab[at].hash(), at.place());
+        self.slab.remove(at)
+    }
+
+    pub(crate) fn get(&self, at: Ref<T>) -> Option<&T> {
+        self.slab.get(at)
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.slab.len()
+    }
+
+    pub(crate) fn scan(&self, from: u32) -> impl Iterator<Item = (Ref<T>, &T)> {
+        self.slab.scan(from)
+    }
+
+    /// That every thing is found under its own hash, and nothing else is.
+    pub(crate) fn is_sound(&self) -> bool {
+        let found =
+            |(at, value): (Ref<T>, &T)| self.index.get(value.hash(), |place| place == at.place()).is_some();
+        self.index.len() == self.slab.len() as usize && self.slab.scan(0).all(found)
+    }
+}
+
+impl<T> std::ops::Index<Ref<T>> for Table<T> {
+    type Output = T;
+    fn index(&self, at: Ref<T>) -> &T {
+        &self.slab[at]
+    }
+}
+
+impl<T> std::ops::IndexMut<Ref<T>> for Table<T> {
+    fn index_mut(&mut self, at: Ref<T>) -> &mut T {
+        &mut self.slab[at]
+    }
+}
