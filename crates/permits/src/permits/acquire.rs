@@ -1,0 +1,217 @@
+//! Asking for permits: at once if they are free, else in line.
+
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use std::{fmt, mem};
+
+use tokio::sync::SemaphorePermit;
+use tokio::task::{self, coop};
+use tokio::time::{Instant, sleep_until};
+
+use super::error::{AcquireError, TryAcquireError};
+use super::holds::HoldKey;
+use super::ledger::WaitEnd;
+use super::nested;
+use super::permit::Permit;
+use super::shared::Shared;
+
+type Waiting = Pin<Box<dyn Future<Output = Result<Permit, AcquireError>> + Send>>;
+
+/// A request for permits; await it. Made by [`Permits::acquire`](super::Permits::acquire) and
+/// [`acquire_many`](super::Permits::acquire_many).
+///
+/// It takes its place in line when it is first polled. First come, first served, whatever is asked for: a large request
+/// at the head holds back small ones behind it until it is served or leaves.
+///
+/// # Cancel safety
+///
+/// Dropped while it waits, it leaves the line and holds nothing; what had been set aside for it goes to the next. Kept
+/// but not polled any more, it keeps its place and may keep permits set aside for it: drop it or await it.
+///
+/// # Panics
+///
+/// If it has to wait with a timeout outside a tokio runtime, or in one without timers; `no_timeout()` waits anywhere.
+#[must_use = "an acquire does nothing unless it is awaited"]
+pub struct Acquire {
+    state: State,
+    asked: u32,
+    timeout: Option<Duration>,
+    taker: Taker,
+}
+
+enum State {
+    New(Arc<Shared>),
+    Waiting(Waiting),
+    Done,
+}
+
+/// Who will hold the permits, for the warning of [`nested`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taker {
+    /// A guard of the task that runs now.
+    Task,
+    /// A body that runs in a scope of its own.
+    Body,
+}
+
+impl Taker {
+    fn task(self) -> Option<task::Id> {
+        if self == Taker::Task { nested::current_task() } else { None }
+    }
+}
+
+impl Acquire {
+    pub(crate) fn new(shared: Arc<Shared>, asked: u32, timeout: Option<Duration>, taker: Taker) -> Self {
+        Self { state: State::New(shared), asked, timeout, taker }
+    }
+
+    /// Waits at most this long; zero means only if permits are free now. Without this or [`no_timeout`](Self::no_timeout)
+    /// the timeout of the [`Permits`](super::Permits) holds: 5 s unless changed.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Waits for as long as it takes. A holder that is stuck then stalls this caller silently.
+    pub fn no_timeout(mut self) -> Self {
+        self.timeout = None;
+        self
+    }
+}
+
+impl Future for Acquire {
+    type Output = Result<Permit, AcquireError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let State::New(_) = self.state {
+            // Free permits must not keep a loop of acquires from ever yielding to its runtime.
+            let budget = ready!(coop::poll_proceed(cx));
+            let State::New(shared) = mem::replace(&mut self.state, State::Done) else {
+                unreachable!("just seen")
+            };
+            match ask(shared, self.asked, self.timeout, self.taker) {
+                Asked::Answered(answer) => {
+                    budget.made_progress();
+                    return Poll::Ready(answer);
+                }
+                Asked::MustWait(waiting) => self.state = State::Waiting(waiting),
+            }
+        }
+        let State::Waiting(waiting) = &mut self.state else {
+            panic!("an acquire was polled after it had answered")
+        };
+        let answer = ready!(waiting.as_mut().poll(cx));
+        self.state = State::Done;
+        Poll::Ready(answer)
+    }
+}
+
+enum Asked {
+    Answered(Result<Permit, AcquireError>),
+    MustWait(Waiting),
+}
+
+/// The first look: the answer if there is one at once, else the wait for it.
+fn ask(shared: Arc<Shared>, asked: u32, timeout: Option<Duration>, taker: Taker) -> Asked {
+    shared.warn_if_nested();
+    let task = taker.task();
+    match shared.take_now(asked, task) {
+        Ok(Some(key)) => Asked::Answered(Ok(Permit::new(shared, asked, key, task))),
+        Ok(None) => Asked::MustWait(Box::pin(wait(shared, asked, timeout, taker))),
+        Err(refused) => Asked::Answered(Err(refused)),
+    }
+}
+
+/// Takes what is free now, without waiting.
+pub(crate) fn try_ask(shared: Arc<Shared>, asked: u32) -> Result<Permit, TryAcquireError> {
+    let task = Taker::Task.task();
+    match shared.take_now(asked, task)? {
+        Some(key) => Ok(Permit::new(shared, asked, key, task)),
+        None => Err(shared.none_free(asked)),
+    }
+}
+
+/// Waits in line. Whatever ends first: permits, a refusal, or the timeout; permits win a draw.
+async fn wait(
+    shared: Arc<Shared>,
+    asked: u32,
+    timeout: Option<Duration>,
+    taker: Taker,
+) -> Result<Permit, AcquireError> {
+    let mut line = InLine::enter(&shared);
+    let deadline = timeout.and_then(|timeout| line.since.checked_add(timeout));
+    let granted = tokio::select! {
+        biased;
+        taken = shared.circulation.take(asked) => match taken {
+            Ok(taken) => {
+                let task = taker.task();
+                Ok((line.served(taken, asked, task), task))
+            }
+            Err(_closed) => Err(shared.closed()),
+        },
+        too_many = shared.shrunk_below(asked) => Err(too_many),
+        () = until(deadline) => Err(line.timed_out(asked, timeout.unwrap_or_default())),
+    };
+    drop(line);
+    let (key, task) = granted?;
+    Ok(Permit::new(shared, asked, key, task))
+}
+
+/// Until the deadline, or for ever without one.
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => pending().await,
+    }
+}
+
+/// A place in line, in the books until it is dropped.
+struct InLine<'a> {
+    shared: &'a Shared,
+    since: Instant,
+    end: Option<WaitEnd>,
+}
+
+impl<'a> InLine<'a> {
+    fn enter(shared: &'a Shared) -> Self {
+        let since = Instant::now();
+        shared.ledger().wait_begins(since, shared.circulation.size());
+        Self { shared, since, end: Some(WaitEnd::Left) }
+    }
+
+    /// Books the end of the wait and the hold in one go.
+    fn served(&mut self, taken: SemaphorePermit<'_>, asked: u32, task: Option<task::Id>) -> HoldKey {
+        let (now, size) = (Instant::now(), self.shared.circulation.size());
+        let mut ledger = self.shared.ledger();
+        self.end = None;
+        ledger.wait_ended(now, size, WaitEnd::Answered(now.saturating_duration_since(self.since)));
+        ledger.task_holds.took(task);
+        taken.forget();
+        ledger.granted(now, size, asked)
+    }
+
+    fn timed_out(&mut self, asked: u32, timeout: Duration) -> AcquireError {
+        self.end = Some(WaitEnd::Answered(self.since.elapsed()));
+        self.shared.timed_out(asked, timeout)
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        if let Some(end) = self.end {
+            self.shared.ledger().wait_ended(Instant::now(), self.shared.circulation.size(), end);
+        }
+    }
+}
+
+impl fmt::Debug for Acquire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire")
+            .field("asked", &self.asked)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! The books of one [`Permits`](super::Permits): what is held, who waits, and what has been.
+//!
+//! One lock, taken once when a permit is given and once when it comes back, so that numbers which belong together
+//! agree. Nothing that is not ours runs while it is held: no waker, no log line, no drop of a user's value.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::history::History;
+use super::holds::{HoldKey, Holds};
+use super::nested::TaskHolds;
+use super::waits::Waits;
+
+/// Intervals of the history per turn of the wait histogram: one minute.
+const INTERVALS_PER_TURN: u64 = 6;
+
+/// Counted since the beginning.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Totals {
+    pub(crate) acquired: u64,
+    pub(crate) released: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) completed: u64,
+    pub(crate) failed: u64,
+    pub(crate) rejected: u64,
+}
+
+pub(crate) struct Ledger {
+    pub(crate) holds: Holds,
+    pub(crate) history: History,
+    pub(crate) waits: Waits,
+    pub(crate) totals: Totals,
+    pub(crate) in_flight: u32,
+    pub(crate) in_flight_peak: u32,
+    pub(crate) waiting: u32,
+    pub(crate) task_holds: TaskHolds,
+}
+
+impl Ledger {
+    pub(crate) fn new(epoch: Instant, size: u32) -> Self {
+        Self {
+            holds: Holds::new(),
+            history: History::new(epoch, size),
+            waits: Waits::new(),
+            totals: Totals::default(),
+            in_flight: 0,
+            in_flight_peak: 0,
+            waiting: 0,
+            task_holds: TaskHolds::default(),
+        }
+    }
+
+    /// Brings the books to `now`; every entry below does so first.
+    pub(crate) fn roll(&mut self, now: Instant) {
+        self.history.roll(now);
+        self.waits.roll(self.history.index() / INTERVALS_PER_TURN);
+    }
+
+    /// Permits were free and are given without a wait.
+    pub(crate) fn granted_at_once(&mut self, now: Instant, size: u32, permits: u32) -> HoldKey {
+        let key = self.granted(now, size, permits);
+        self.waits.record(Duration::ZERO);
+        key
+    }
+
+    /// Permits are given; [`wait_ended`](Self::wait_ended) has booked the wait.
+    pub(crate) fn granted(&mut self, now: Instant, size: u32, permits: u32) -> HoldKey {
+        self.roll(now);
+        self.in_flight += permits;
+        self.in_flight_peak = self.in_flight_peak.max(self.in_flight);
+        self.totals.acquired += u64::from(permits);
+        self.stands(size);
+        self.holds.begin(now, permits)
+    }
+
+    pub(crate) fn released(&mut self, now: Instant, size: u32, key: HoldKey, failed: bool) {
+        self.roll(now);
+        let permits = self.holds.end(key);
+        self.in_flight -= permits;
+        self.totals.released += u64::from(permits);
+        self.totals.failed += u64::from(failed);
+        self.totals.completed += u64::from(!failed);
+        let interval = self.history.current();
+        interval.failed += u64::from(failed);
+        interval.completed += u64::from(!failed);
+        self.stands(size);
+    }
+
+    pub(crate) fn wait_begins(&mut self, now: Instant, size: u32) {
+        self.roll(now);
+        self.waiting += 1;
+        self.stands(size);
+    }
+
+    /// A wait is over.
+    pub(crate) fn wait_ended(&mut self, now: Instant, size: u32, end: WaitEnd) {
+        self.roll(now);
+        self.waiting -= 1;
+        if let WaitEnd::Answered(wait) = end {
+            self.waits.record(wait);
+        }
+        self.stands(size);
+    }
+
+    pub(crate) fn timed_out(&mut self, now: Instant) {
+        self.roll(now);
+        self.totals.timeouts += 1;
+        self.history.current().timeouts += 1;
+    }
+
+    pub(crate) fn rejected(&mut self, now: Instant) {
+        self.roll(now);
+        self.totals.rejected += 1;
+        self.history.current().rejected += 1;
+    }
+
+    pub(crate) fn resized(&mut self, now: Instant, size: u32) {
+        self.roll(now);
+        self.stands(size);
+    }
+
+    /// While somebody waits nothing is available: what is free is set aside for the head of the line.
+    fn stands(&mut self, size: u32) {
+        let free = size.saturating_sub(self.in_flight);
+        let waiting = self.waiting > 0;
+        self.history.stands_at(if waiting { 0 } else { free }, waiting);
+    }
+}
+
+/// How a wait ended, and how long it was where that tells how long one has to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WaitEnd {
+    /// Served or timed out.
+    Answered(Duration),
+    /// Refused or cancelled.
+    Left,
+}
