@@ -171,6 +171,7 @@ impl Engine {
         }
         self.memory.promise(slot.share);
         let at = self.slots.insert(slot);
+        self.set_line(at, acquire.line.filter(|_| acquire.confirm == Confirm::Auto));
         if let Some(run) = &acquire.run {
             let run = self.runs.hold(self.hash_key, namespace, self.slots[at].space, run);
             self.runs.add_slot(run, at);
@@ -202,7 +203,7 @@ impl Engine {
             label: acquire.label.clone(),
             confirm: acquire.confirm,
             hold: acquire.hold,
-            line: acquire.line.filter(|_| acquire.confirm == Confirm::Auto),
+            line: None,
             arrival: self.arrivals,
             asked_at: self.now,
             queued_at: self.now,

@@ -10,7 +10,7 @@ use crate::{
     engine::Engine,
     names::Namespace,
     outcome::{Admission, KeyResult, Outcome, Refusal, Verdict},
-    rates::Counter,
+    rates::{Counter, Hits},
     runs::Run,
     slab::Ref,
     time::{Millis, seconds_up},
@@ -20,12 +20,13 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
     hash: u64,
-    /// Of the key, before the call; once counted, after it.
+    /// Before the call, and what an allowed call adds.
     used: u64,
-    /// Of the running window.
-    ends_at: Option<Millis>,
+    adds: u64,
     over: bool,
-    /// How long until the rate lets anything pass again, if it is over.
+    /// The end of the running window.
+    ends_at: Option<Millis>,
+    /// What is left of the running window, or a whole one; 0 for a place.
     wait_ms: Millis,
     found: Found,
 }
@@ -44,20 +45,27 @@ pub(crate) struct Decision {
     looks: SmallVec<[Look; 4]>,
 }
 
+impl Look {
+    fn result(&self, limit: u64, is_counted: bool) -> KeyResult {
+        let used = self.used + if is_counted { self.adds } else { 0 };
+        let has_window = self.ends_at.is_some() || is_counted || self.over;
+        KeyResult {
+            used,
+            remaining: limit.saturating_sub(used),
+            reset_s: if has_window { seconds_up(self.wait_ms) } else { 0 },
+            over: self.over,
+        }
+    }
+}
+
 impl Decision {
-    /// The state of each key, with what the decision made of it.
-    pub(crate) fn results(&self, now: Millis, admit: &Admit) -> Vec<KeyResult> {
-        let result = |(look, spec): (&Look, &Spec)| KeyResult {
-            used: look.used,
-            remaining: spec.limit.saturating_sub(look.used),
-            reset_s: look.ends_at.map_or(0, |ends_at| seconds_up(ends_at - now)),
-            over: look.over,
-        };
-        self.looks.iter().zip(&admit.specs).map(result).collect()
+    /// Each key as it is before the call, or once an allowed call is counted.
+    pub(crate) fn results(&self, admit: &Admit, is_counted: bool) -> Vec<KeyResult> {
+        self.looks.iter().zip(&admit.specs).map(|(look, spec)| look.result(spec.limit, is_counted)).collect()
     }
 
-    fn admission(&self, now: Millis, admit: &Admit) -> Outcome {
-        let results = self.results(now, admit);
+    fn admission(&self, admit: &Admit) -> Outcome {
+        let results = self.results(admit, self.verdict == Verdict::Allowed);
         Outcome::Admission(Admission { verdict: self.verdict, results, replayed: false })
     }
 
@@ -70,15 +78,15 @@ impl Decision {
 }
 
 impl Engine {
-    /// The verdict that [`Verb::Admit`](crate::command::Verb::Admit) would get at this time. Changes nothing.
+    /// What [`Verb::Admit`](crate::command::Verb::Admit) would answer at this time, the results included. Changes
+    /// nothing.
     pub fn check(&self, at: Millis, namespace: &str, admit: &Admit) -> Outcome {
-        let now = self.now.max(at);
-        self.decide(now, namespace, admit).admission(now, admit)
+        self.decide(self.now.max(at), namespace, admit).admission(admit)
     }
 
     pub(crate) fn admit(&mut self, namespace: &Namespace, admit: &Admit) -> Outcome {
         self.make_room_for(admit.specs.len());
-        let mut decision = self.decide(self.now, namespace.as_str(), admit);
+        let decision = self.decide(self.now, namespace.as_str(), admit);
         if decision.verdict == Verdict::Allowed {
             if !self.has_room_for_space(namespace) {
                 return Outcome::Refused(Refusal::TooManyNamespaces);
@@ -86,9 +94,9 @@ impl Engine {
             if self.live_keys() + decision.new_keys() > self.bounds.keys as usize {
                 return Outcome::Refused(Refusal::TooManyKeys);
             }
-            self.count(namespace, admit, &mut decision);
+            self.count(namespace, admit, &decision);
         }
-        decision.admission(self.now, admit)
+        decision.admission(admit)
     }
 
     /// Rate windows and places in memory.
@@ -139,8 +147,9 @@ impl Engine {
         Look {
             hash,
             used,
-            ends_at,
+            adds: cost,
             over: used.saturating_add(cost) > spec.limit,
+            ends_at,
             // What can never pass is told to come back when something else might (R7).
             wait_ms: ends_at.map_or(window_ms, |ends_at| ends_at - now),
             found: Found::Counter(found),
@@ -160,21 +169,18 @@ impl Engine {
         let used = key.map_or(0, |key| self.places.in_flight(key, now));
         let is_held = key.zip(run).is_some_and(|(key, run)| self.places.holds(run, key, now));
         let over = !is_held && used >= spec.limit;
-        Look { hash, used, ends_at: None, over, wait_ms: 0, found: Found::Place { is_held } }
+        let adds = u64::from(!is_held);
+        Look { hash, used, adds, over, ends_at: None, wait_ms: 0, found: Found::Place { is_held } }
     }
 
-    fn count(&mut self, namespace: &Namespace, admit: &Admit, decision: &mut Decision) {
-        for (look, spec) in decision.looks.iter_mut().zip(&admit.specs) {
-            match (spec.kind, look.found) {
-                (SpecKind::Rate { .. }, Found::Counter(found)) => {
-                    self.count_rate(namespace, admit, spec, found, look)
-                }
-                (SpecKind::Place, Found::Place { is_held: false }) => {
-                    let Some(run) = &admit.run else { continue };
+    fn count(&mut self, namespace: &Namespace, admit: &Admit, decision: &Decision) {
+        for (look, spec) in decision.looks.iter().zip(&admit.specs) {
+            match (look.found, &admit.run) {
+                (Found::Counter(found), _) => self.count_rate(namespace, admit, spec, found, look),
+                (Found::Place { is_held: false }, Some(run)) => {
                     self.take_place(look.hash, namespace, &admit.task, &spec.key, run);
-                    look.used += 1;
                 }
-                _ => {}
+                (Found::Place { .. }, _) => {}
             }
         }
     }
@@ -185,7 +191,7 @@ impl Engine {
         admit: &Admit,
         spec: &Spec,
         found: Option<Ref<Counter>>,
-        look: &mut Look,
+        look: &Look,
     ) {
         let SpecKind::Rate { window_ms, cost, successes_only } = spec.kind else { return };
         let at = match (found, look.ends_at) {
@@ -195,11 +201,9 @@ impl Engine {
                 self.start_window(namespace, admit, spec, window_ms, look.hash)
             }
         };
-        self.count_hit(at, cost);
-        look.used += cost;
-        look.ends_at = Some(self.rates.counters[at].ends_at);
+        self.rates.counters[at].used += cost;
         if let (true, Some(run)) = (successes_only, &admit.run) {
-            self.note_hit(at, namespace, run, cost);
+            self.note_hits(at, namespace, run, Hits { count: 1, cost });
         }
     }
 

@@ -86,6 +86,10 @@ impl Writer {
         self.bytes.push(value as u8);
     }
 
+    pub fn numbers<const N: usize>(&mut self, values: [u64; N]) {
+        values.into_iter().for_each(|value| self.number(value));
+    }
+
     /// Eight bytes, lowest first: for hashes, which varints would only lengthen.
     pub fn fixed(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_le_bytes());

@@ -63,6 +63,8 @@ impl Engine {
         must(self.calendar.contains(&slot.due(at)), "a slot is not in the calendar")?;
         must(slot.due(at).at > self.now, "something is due and has not happened")?;
         must(slot.arrival <= self.arrivals, "an arrival number was never given")?;
+        let is_on_line = slot.line.is_none_or(|line| self.lines.contains(&(line.writer, at)));
+        must(is_on_line, "a line is not known by its holder")?;
         let all = |holds: &dyn Fn(&Ask) -> bool| slot.asks.iter().all(holds);
         match slot.stage {
             Stage::Queued { firsts, .. } => {
@@ -70,9 +72,7 @@ impl Engine {
                 let counted = slot.asks.iter().filter(is_first).count();
                 must(counted == usize::from(firsts), "a slot is not first where it should be")?;
                 let may_go = slot.is_first_everywhere() && self.has_room_for(&slot.asks);
-                must(!may_go, "a slot waits beside free room")?;
-                let is_on_line = slot.line.is_none_or(|line| self.lines.contains(&(line.writer, at)));
-                must(is_on_line, "a line is not known by its holder")
+                must(!may_go, "a slot waits beside free room")
             }
             Stage::Reserved(grant) => {
                 let holds = |ask: &Ask| self.limits[ask.limit].holders.reserved.get(grant.fence) == Some(at);
@@ -116,7 +116,7 @@ impl Engine {
             limits().map(|limit| limit.holders.len()).sum::<usize>() == places(false),
             "a limit holds a stranger",
         )?;
-        let on_line = slots().filter(|slot| slot.is_queued() && slot.line.is_some()).count();
+        let on_line = slots().filter(|slot| slot.line.is_some()).count();
         must(on_line == self.lines.len(), "a line leads to nobody")?;
         let promised = slots().filter(|slot| slot.share == Share::Other).count();
         must(promised == self.memory.promised() as usize, "a place in the memory is promised to nobody")

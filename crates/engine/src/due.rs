@@ -112,7 +112,7 @@ impl Engine {
         let slot = &mut self.slots[at];
         slot.arrival = self.arrivals;
         slot.queued_at = self.now;
-        slot.laps += 1;
+        slot.laps = slot.laps.saturating_add(1);
         slot.stage = Stage::Queued { firsts: 0, lapsed: Some(grant) };
         self.attach(at);
         self.emit(events, EventKind::SlotPutBack(self.slot_event(&self.slots[at])));

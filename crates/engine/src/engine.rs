@@ -27,7 +27,7 @@ use crate::{
 pub const RULES_MAX: u32 = 1;
 
 /// Far beyond any clock, and far from where times added to it would overflow.
-const TIME_MAX: Millis = 1 << 53;
+pub(crate) const TIME_MAX: Millis = 1 << 53;
 
 /// The whole state of the rules: limits, slots, queues, rates, places, and what is remembered.
 ///
@@ -46,7 +46,7 @@ pub struct Engine {
     pub(crate) slots: Table<Slot>,
     /// How many slots are queued.
     pub(crate) waiting: u32,
-    /// Queued slots whose callers are on a line, by the process that holds it.
+    /// Slots whose newest callers are or were on a line, by the process that holds it.
     pub(crate) lines: BTreeSet<(u64, Ref<Slot>)>,
     pub(crate) calendar: Calendar,
     /// What has to be looked at before this command is done. Empty between commands.

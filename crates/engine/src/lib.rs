@@ -62,11 +62,14 @@ mod queue;
 mod rates;
 mod read;
 mod requests;
+mod restore;
 mod runs;
 mod slab;
 mod slots;
+mod snapshot;
 mod tasks;
 #[cfg(test)]
 mod testing;
 
 pub use engine::{Engine, RULES_MAX};
+pub use restore::SnapshotError;

@@ -16,15 +16,11 @@ use crate::{
 impl Engine {
     /// The newest caller is on this line, or on none.
     pub(crate) fn set_line(&mut self, at: Ref<Slot>, line: Option<Line>) {
-        let slot = &mut self.slots[at];
-        let before = std::mem::replace(&mut slot.line, line);
-        if slot.is_queued() {
-            if let Some(before) = before {
-                self.lines.remove(&(before.writer, at));
-            }
-            if let Some(line) = line {
-                self.lines.insert((line.writer, at));
-            }
+        if let Some(before) = std::mem::replace(&mut self.slots[at].line, line) {
+            self.lines.remove(&(before.writer, at));
+        }
+        if let Some(line) = line {
+            self.lines.insert((line.writer, at));
         }
     }
 
@@ -61,7 +57,8 @@ impl Engine {
         Outcome::Slot(self.status_of(namespace, slot))
     }
 
-    /// A server died, and with it the lines it held. What it had handed out stays with whoever has it.
+    /// A server died, and with it the lines it held: what waits on them is ordinary, and what was handed out on them
+    /// stays with whoever may have it.
     pub(crate) fn drop_lines(&mut self, writer: u64) -> Outcome {
         let held = self.lines.range((writer, Ref::MIN)..=(writer, Ref::MAX));
         let dropped: Vec<Ref<Slot>> = held.map(|(_, at)| *at).collect();

@@ -55,7 +55,7 @@ pub enum End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     pub verdict: Verdict,
-    /// One per spec, in the order of the call, as after the call.
+    /// One per spec, in the order of the call, as after the call; a preview has what the call would answer.
     pub results: Vec<KeyResult>,
     /// True if this answers a request id that was answered before; the verdict is the first one, the results
     /// are those of now.
@@ -80,7 +80,8 @@ pub enum Verdict {
 pub struct KeyResult {
     pub used: u64,
     pub remaining: u64,
-    /// Until the running window ends, rounded up; 0 when none runs, and for places.
+    /// Until the running window ends, rounded up; a whole window if the key is over though none runs (its cost can
+    /// never fit); else 0 when none runs, and for places.
     pub reset_s: u64,
     pub over: bool,
 }

@@ -137,23 +137,21 @@ impl Engine {
         self.rates.counters.find(hash, is)
     }
 
-    /// Counts against a running window.
-    pub(crate) fn count_hit(&mut self, at: Ref<Counter>, cost: u64) {
-        self.rates.counters[at].used += cost;
-    }
-
-    /// Notes that the run gets a hit back if it does not succeed.
-    pub(crate) fn note_hit(&mut self, at: Ref<Counter>, namespace: &Namespace, run: &RunId, cost: u64) {
+    /// Notes what the run gets back if it does not succeed. True if that is its first hit on this window.
+    pub(crate) fn note_hits(
+        &mut self,
+        at: Ref<Counter>,
+        namespace: &Namespace,
+        run: &RunId,
+        hits: Hits,
+    ) -> bool {
         let space = self.tasks[self.rates.counters[at].task].space;
         let run = self.runs.hold(self.hash_key, namespace, space, run);
-        if !self.rates.add_hits(at, run, Hits { count: 1, cost }) {
+        let is_first = self.rates.add_hits(at, run, hits);
+        if !is_first {
             self.runs.let_go(run);
         }
-    }
-
-    /// As a snapshot has it.
-    pub(crate) fn restore_hits(&mut self, at: Ref<Counter>, run: Ref<Run>, hits: Hits) -> bool {
-        self.rates.add_hits(at, run, hits)
+        is_first
     }
 
     /// The window is over: it and all that could be given back into it are gone.

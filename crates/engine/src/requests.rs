@@ -142,7 +142,7 @@ impl Engine {
     }
 
     fn admit_again(&self, namespace: &Namespace, admit: &Admit, verdict: Verdict) -> Outcome {
-        let mut results = self.decide(self.now, namespace.as_str(), admit).results(self.now, admit);
+        let mut results = self.decide(self.now, namespace.as_str(), admit).results(admit, false);
         for (index, result) in results.iter_mut().enumerate() {
             result.over = match verdict {
                 Verdict::Allowed => false,

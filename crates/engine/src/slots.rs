@@ -112,7 +112,7 @@ impl Slot {
     }
 
     /// The last grant, in force or lapsed.
-    fn last_grant(&self) -> Option<Grant> {
+    pub(crate) fn last_grant(&self) -> Option<Grant> {
         match self.stage {
             Stage::Queued { lapsed, .. } => lapsed,
             Stage::Reserved(grant) | Stage::Busy(grant) => Some(grant),
@@ -190,9 +190,6 @@ impl Engine {
         if let Stage::Queued { firsts, .. } = &mut slot.stage {
             *firsts = firsts_now;
         }
-        if let Some(line) = slot.line {
-            self.lines.insert((line.writer, at));
-        }
         self.offer(at);
     }
 
@@ -200,9 +197,6 @@ impl Engine {
         self.waiting -= 1;
         let slot = &self.slots[at];
         let arrival = slot.arrival;
-        if let Some(line) = slot.line {
-            self.lines.remove(&(line.writer, at));
-        }
         for index in 0..slot.asks.len() {
             let limit = self.slots[at].asks[index].limit;
             let queue = &mut self.limits[limit].queue;
@@ -248,6 +242,7 @@ impl Engine {
     /// The end of a slot, whatever it was: it stands nowhere any more, and how it ended is remembered.
     pub(crate) fn end(&mut self, at: Ref<Slot>, end: End, cause: Cause<'_>, events: &mut Vec<Event>) {
         self.detach(at);
+        self.set_line(at, None);
         let slot = self.slots.remove(at);
         let was = slot.was();
         let story = self.story_of(&slot, was, end, cause);
