@@ -145,7 +145,7 @@ async fn wait(
     let deadline = timeout.and_then(|timeout| line.since.checked_add(timeout));
     let granted = tokio::select! {
         biased;
-        taken = shared.circulation.take(asked) => match taken {
+        taken = shared.semaphore.acquire_many(asked) => match taken {
             Ok(taken) => {
                 let task = taker.task();
                 Ok((line.served(taken, asked, task), task))
@@ -178,19 +178,19 @@ struct InLine<'a> {
 impl<'a> InLine<'a> {
     fn enter(shared: &'a Shared) -> Self {
         let since = Instant::now();
-        shared.ledger().wait_begins(since, shared.circulation.size());
+        shared.ledger().wait_begins(since);
         Self { shared, since, end: Some(WaitEnd::Left) }
     }
 
     /// Books the end of the wait and the hold in one go.
     fn served(&mut self, taken: SemaphorePermit<'_>, asked: u32, task: Option<task::Id>) -> HoldKey {
-        let (now, size) = (Instant::now(), self.shared.circulation.size());
+        let now = Instant::now();
         let mut ledger = self.shared.ledger();
         self.end = None;
-        ledger.wait_ended(now, size, WaitEnd::Answered(now.saturating_duration_since(self.since)));
+        ledger.wait_ended(now, WaitEnd::Answered(now.saturating_duration_since(self.since)));
         ledger.task_holds.took(task);
         taken.forget();
-        ledger.granted(now, size, asked)
+        ledger.granted(now, asked)
     }
 
     fn timed_out(&mut self, asked: u32, timeout: Duration) -> AcquireError {
@@ -202,7 +202,7 @@ impl<'a> InLine<'a> {
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
         if let Some(end) = self.end {
-            self.shared.ledger().wait_ended(Instant::now(), self.shared.circulation.size(), end);
+            self.shared.ledger().wait_ended(Instant::now(), end);
         }
     }
 }

@@ -180,13 +180,13 @@ impl Permits {
     /// Gives no permit any more: those who wait, and all who come, get [`AcquireError::Closed`]. Holders keep theirs
     /// and give them back as ever.
     pub fn close(&self) {
-        self.shared.circulation.close();
+        self.shared.semaphore.close();
     }
 
     /// Whether [`close`](Self::close) was called.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.circulation.is_closed()
+        self.shared.semaphore.is_closed()
     }
 
     /// Name.
@@ -198,13 +198,13 @@ impl Permits {
     /// How many may be in flight.
     #[must_use]
     pub fn size(&self) -> u32 {
-        self.shared.circulation.size()
+        self.shared.size()
     }
 
     /// How many are free for whoever comes next; 0 while somebody waits.
     #[must_use]
     pub fn available(&self) -> u32 {
-        self.shared.circulation.available()
+        self.shared.available()
     }
 
     /// Reports that the downstream rejected a call (429, connection refused). With a guard at hand use
@@ -217,7 +217,7 @@ impl Permits {
     #[must_use]
     pub fn signals(&self) -> Signals {
         let now = Instant::now();
-        Signals::read(&self.shared.name, &self.shared.circulation, &mut self.shared.ledger(), now)
+        Signals::read(&self.shared.name, &self.shared.semaphore, &mut self.shared.ledger(), now)
     }
 
     /// Available permits and ends of holds over the last hour, in whole intervals of
@@ -235,7 +235,7 @@ impl Permits {
     pub fn leak_alarm(&self, now: Instant) -> LeakVerdict {
         let mut ledger = self.shared.ledger();
         ledger.roll(now);
-        leak::judge(&ledger, self.shared.circulation.size(), now)
+        leak::judge(&ledger, now)
     }
 
     pub(crate) fn id(&self) -> u64 {

@@ -56,6 +56,8 @@ pub(crate) struct Recent {
 pub(crate) struct History {
     epoch: Instant,
     index: u64,
+    /// When the interval under way ends.
+    ends_at: Instant,
     /// Oldest first; the last is the interval under way.
     ring: VecDeque<Interval>,
     level: u32,
@@ -65,15 +67,22 @@ pub(crate) struct History {
 impl History {
     pub(crate) fn new(epoch: Instant, level: u32) -> Self {
         let first = Interval { floor: level, ..Interval::default() };
-        Self { epoch, index: 0, ring: VecDeque::from([first]), level, waiting: false }
+        Self {
+            epoch,
+            index: 0,
+            ends_at: epoch + INTERVAL,
+            ring: VecDeque::from([first]),
+            level,
+            waiting: false,
+        }
     }
 
-    /// Closes the intervals that ended before `now`. Call it before anything is counted.
-    pub(crate) fn roll(&mut self, now: Instant) {
-        let index = now.saturating_duration_since(self.epoch).as_secs() / INTERVAL.as_secs();
-        if index <= self.index {
-            return;
+    /// Closes the intervals that ended before `now`; whether there were any. Call it before anything is counted.
+    pub(crate) fn roll(&mut self, now: Instant) -> bool {
+        if now < self.ends_at {
+            return false;
         }
+        let index = now.saturating_duration_since(self.epoch).as_secs() / INTERVAL.as_secs();
         let quiet = Interval { floor: self.level, waited: self.waiting, ..Interval::default() };
         let missed = (index - self.index).min(INTERVALS_KEPT as u64 + 1);
         for _ in 0..missed {
@@ -82,6 +91,8 @@ impl History {
         let surplus = self.ring.len().saturating_sub(INTERVALS_KEPT + 1);
         self.ring.drain(..surplus);
         self.index = index;
+        self.ends_at = self.epoch + Duration::from_secs((index + 1) * INTERVAL.as_secs());
+        true
     }
 
     /// The interval under way.

@@ -91,7 +91,7 @@ pub struct LeakEvidence {
 }
 
 /// Judges at `now`, to which the ledger has been rolled.
-pub(crate) fn judge(ledger: &Ledger, size: u32, now: Instant) -> LeakVerdict {
+pub(crate) fn judge(ledger: &Ledger, now: Instant) -> LeakVerdict {
     let intervals: Vec<Interval> = ledger.history.whole().copied().collect();
     if intervals.len() < STEPS {
         return LeakVerdict::Unknown { reason: "less than a minute of history; ask again later" };
@@ -101,7 +101,7 @@ pub(crate) fn judge(ledger: &Ledger, size: u32, now: Instant) -> LeakVerdict {
         let steps = steps(&intervals, scale);
         let length = INTERVAL * scale as u32;
         let long_held = ledger.holds.permits_older_than(length * (STEPS as u32 / 2), now);
-        match sign(&steps, long_held, size) {
+        match sign(&steps, long_held, ledger.circulation.size()) {
             Seen::Sign(sign) => {
                 return LeakVerdict::Suspected(evidence(sign, steps, length, long_held, ledger, now));
             }

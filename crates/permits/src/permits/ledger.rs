@@ -5,8 +5,10 @@
 
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use super::circulation::Circulation;
 use super::history::History;
 use super::holds::{HoldKey, Holds};
 use super::nested::TaskHolds;
@@ -27,6 +29,7 @@ pub(crate) struct Totals {
 }
 
 pub(crate) struct Ledger {
+    pub(crate) circulation: Circulation,
     pub(crate) holds: Holds,
     pub(crate) history: History,
     pub(crate) waits: Waits,
@@ -40,6 +43,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new(epoch: Instant, size: u32) -> Self {
         Self {
+            circulation: Circulation::new(size),
             holds: Holds::new(),
             history: History::new(epoch, size),
             waits: Waits::new(),
@@ -53,28 +57,29 @@ impl Ledger {
 
     /// Brings the books to `now`; every entry below does so first.
     pub(crate) fn roll(&mut self, now: Instant) {
-        self.history.roll(now);
-        self.waits.roll(self.history.index() / INTERVALS_PER_TURN);
+        if self.history.roll(now) {
+            self.waits.roll(self.history.index() / INTERVALS_PER_TURN);
+        }
     }
 
     /// Permits were free and are given without a wait.
-    pub(crate) fn granted_at_once(&mut self, now: Instant, size: u32, permits: u32) -> HoldKey {
-        let key = self.granted(now, size, permits);
+    pub(crate) fn granted_at_once(&mut self, now: Instant, permits: u32) -> HoldKey {
+        let key = self.granted(now, permits);
         self.waits.record(Duration::ZERO);
         key
     }
 
     /// Permits are given; [`wait_ended`](Self::wait_ended) has booked the wait.
-    pub(crate) fn granted(&mut self, now: Instant, size: u32, permits: u32) -> HoldKey {
+    pub(crate) fn granted(&mut self, now: Instant, permits: u32) -> HoldKey {
         self.roll(now);
         self.in_flight += permits;
         self.in_flight_peak = self.in_flight_peak.max(self.in_flight);
         self.totals.acquired += u64::from(permits);
-        self.stands(size);
+        self.stands();
         self.holds.begin(now, permits)
     }
 
-    pub(crate) fn released(&mut self, now: Instant, size: u32, key: HoldKey, failed: bool) {
+    pub(crate) fn released(&mut self, now: Instant, key: HoldKey, failed: bool) {
         self.roll(now);
         let permits = self.holds.end(key);
         self.in_flight -= permits;
@@ -84,23 +89,23 @@ impl Ledger {
         let interval = self.history.current();
         interval.failed += u64::from(failed);
         interval.completed += u64::from(!failed);
-        self.stands(size);
+        self.stands();
     }
 
-    pub(crate) fn wait_begins(&mut self, now: Instant, size: u32) {
+    pub(crate) fn wait_begins(&mut self, now: Instant) {
         self.roll(now);
         self.waiting += 1;
-        self.stands(size);
+        self.stands();
     }
 
     /// A wait is over.
-    pub(crate) fn wait_ended(&mut self, now: Instant, size: u32, end: WaitEnd) {
+    pub(crate) fn wait_ended(&mut self, now: Instant, end: WaitEnd) {
         self.roll(now);
         self.waiting -= 1;
         if let WaitEnd::Answered(wait) = end {
             self.waits.record(wait);
         }
-        self.stands(size);
+        self.stands();
     }
 
     pub(crate) fn timed_out(&mut self, now: Instant) {
@@ -115,14 +120,18 @@ impl Ledger {
         self.history.current().rejected += 1;
     }
 
-    pub(crate) fn resized(&mut self, now: Instant, size: u32) {
+    /// Changes the size; the answer is how many permits to add to the semaphore, after the lock.
+    #[must_use]
+    pub(crate) fn resize(&mut self, now: Instant, size: u32, semaphore: &Semaphore) -> u32 {
         self.roll(now);
-        self.stands(size);
+        let added = self.circulation.resize(size, semaphore);
+        self.stands();
+        added
     }
 
     /// While somebody waits nothing is available: what is free is set aside for the head of the line.
-    fn stands(&mut self, size: u32) {
-        let free = size.saturating_sub(self.in_flight);
+    fn stands(&mut self) {
+        let free = self.circulation.size().saturating_sub(self.in_flight);
         let waiting = self.waiting > 0;
         self.history.stands_at(if waiting { 0 } else { free }, waiting);
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use tokio::task;
-use tokio::time::Instant;
 
 use super::holds::HoldKey;
 use super::shared::Shared;
@@ -63,14 +62,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let failed = *self.failed.get_mut() || std::thread::panicking();
-        let now = Instant::now();
-        {
-            let mut ledger = self.shared.ledger();
-            ledger.released(now, self.shared.circulation.size(), self.key, failed);
-            ledger.task_holds.gave_back(self.taker);
-        }
-        // Booked first: whoever gets the permit next must not find it still booked as in flight.
-        self.shared.circulation.give_back(self.permits);
+        self.shared.give_back(self.key, self.permits, self.taker, failed);
     }
 }
 

@@ -4,21 +4,23 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, SemaphorePermit, TryAcquireError as NotTaken};
+use tokio::sync::{Notify, Semaphore, TryAcquireError as NotTaken};
 use tokio::task;
 use tokio::time::Instant;
 
-use super::circulation::Circulation;
 use super::error::{AcquireError, TryAcquireError};
 use super::holds::HoldKey;
 use super::ledger::Ledger;
 use super::nested;
 
+/// Every `u32` is a number of permits tokio can count, so sizes need no check and no error.
+const _: () = assert!(Semaphore::MAX_PERMITS >= u32::MAX as usize, "maitred-permits needs a 64-bit target");
+
 pub(crate) struct Shared {
     /// Order of creation: the fixed order in which several are taken.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
-    pub(crate) circulation: Circulation,
+    pub(crate) semaphore: Semaphore,
     ledger: Mutex<Ledger>,
     /// Wakes those who wait for several permits, to see whether the size still allows it.
     resized: Notify,
@@ -30,7 +32,7 @@ impl Shared {
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
             name,
-            circulation: Circulation::new(size),
+            semaphore: Semaphore::new(size as usize),
             ledger: Mutex::new(Ledger::new(Instant::now(), size)),
             resized: Notify::new(),
         }
@@ -40,41 +42,63 @@ impl Shared {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn size(&self) -> u32 {
+        self.ledger().circulation.size()
+    }
+
+    pub(crate) fn available(&self) -> u32 {
+        self.ledger().circulation.available(&self.semaphore)
+    }
+
     /// Takes and books permits if they are free; `None` if one has to wait; an error if waiting would be in vain.
+    ///
+    /// tokio counts a permit as free only while nobody is in line, so this never passes a waiter by.
     pub(crate) fn take_now(
         &self,
         asked: u32,
         task: Option<task::Id>,
     ) -> Result<Option<HoldKey>, AcquireError> {
         self.check(asked)?;
-        match self.circulation.try_take(asked) {
-            Ok(taken) => Ok(Some(self.book(taken, asked, task))),
-            Err(NotTaken::NoPermits) => Ok(None),
-            Err(NotTaken::Closed) => Err(self.closed()),
+        loop {
+            let taken = match self.semaphore.try_acquire_many(asked) {
+                Ok(taken) => taken,
+                Err(NotTaken::NoPermits) => return Ok(None),
+                Err(NotTaken::Closed) => return Err(self.closed()),
+            };
+            let now = Instant::now();
+            let mut ledger = self.ledger();
+            taken.forget(); // from here on they are in our books, not in tokio's guard
+            let Some(left_over) = ledger.circulation.pay_with(asked) else {
+                ledger.task_holds.took(task);
+                return Ok(Some(ledger.granted_at_once(now, asked)));
+            };
+            drop(ledger);
+            self.semaphore.add_permits(left_over as usize);
         }
     }
 
-    /// From here on the permits belong to the hold in the books; tokio's own guard is forgotten.
-    fn book(&self, taken: SemaphorePermit<'_>, permits: u32, task: Option<task::Id>) -> HoldKey {
-        let (now, size) = (Instant::now(), self.circulation.size());
+    /// Ends a hold. Booked first: whoever gets the permits next must not find them still booked as in flight.
+    pub(crate) fn give_back(&self, key: HoldKey, permits: u32, taker: Option<task::Id>, failed: bool) {
+        let now = Instant::now();
         let mut ledger = self.ledger();
-        ledger.task_holds.took(task);
-        taken.forget();
-        ledger.granted_at_once(now, size, permits)
+        ledger.released(now, key, failed);
+        ledger.task_holds.gave_back(taker);
+        let returned = ledger.circulation.come_free(permits);
+        drop(ledger);
+        self.semaphore.add_permits(returned as usize);
     }
 
     pub(crate) fn resize(&self, size: u32) {
-        self.circulation.resize(size);
-        self.ledger().resized(Instant::now(), self.circulation.size());
+        let added = self.ledger().resize(Instant::now(), size, &self.semaphore);
+        self.semaphore.add_permits(added as usize);
         self.resized.notify_waiters();
     }
 
     /// Books a timeout and says so.
     pub(crate) fn timed_out(&self, asked: u32, timeout: Duration) -> AcquireError {
-        let size = self.circulation.size();
         let mut ledger = self.ledger();
         ledger.timed_out(Instant::now());
-        let (in_flight, waiting) = (ledger.in_flight, ledger.waiting);
+        let (size, in_flight, waiting) = (ledger.circulation.size(), ledger.in_flight, ledger.waiting);
         AcquireError::TimedOut { name: Arc::clone(&self.name), asked, timeout, in_flight, size, waiting }
     }
 
@@ -111,21 +135,20 @@ impl Shared {
     }
 
     pub(crate) fn none_free(&self, asked: u32) -> TryAcquireError {
-        TryAcquireError::NoneFree {
-            name: Arc::clone(&self.name),
-            asked,
-            available: self.circulation.available(),
-        }
+        TryAcquireError::NoneFree { name: Arc::clone(&self.name), asked, available: self.available() }
     }
 
     /// Refuses what could never be served. One permit always could: a size of 0 is a pause, not an end.
     pub(crate) fn check(&self, asked: u32) -> Result<(), AcquireError> {
-        let size = self.circulation.size();
         match asked {
             0 => Err(AcquireError::NoneAsked { name: Arc::clone(&self.name) }),
             1 => Ok(()),
-            _ if asked > size => Err(AcquireError::TooMany { name: Arc::clone(&self.name), asked, size }),
-            _ => Ok(()),
+            _ => match self.size() {
+                size if asked > size => {
+                    Err(AcquireError::TooMany { name: Arc::clone(&self.name), asked, size })
+                }
+                _ => Ok(()),
+            },
         }
     }
 }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::circulation::Circulation;
 use super::ledger::Ledger;
 
 /// The numbers of one [`Permits`](super::Permits) at one moment.
@@ -65,26 +65,20 @@ impl Signals {
     }
 
     /// Reads everything. The caller holds the ledger, so its numbers agree with each other.
-    pub(crate) fn read(
-        name: &Arc<str>,
-        circulation: &Circulation,
-        ledger: &mut Ledger,
-        now: Instant,
-    ) -> Self {
+    pub(crate) fn read(name: &Arc<str>, semaphore: &Semaphore, ledger: &mut Ledger, now: Instant) -> Self {
         ledger.roll(now);
         let recent = ledger.history.recent(now);
         let per_s =
             |count: u64| if recent.span.is_zero() { 0.0 } else { count as f64 / recent.span.as_secs_f64() };
-        let (size, debt, available) = (circulation.size(), circulation.debt(), circulation.available());
-        let in_circulation = u64::from(size) + u64::from(debt);
-        let set_aside = in_circulation.saturating_sub(u64::from(available) + u64::from(ledger.in_flight));
+        let circulation = &ledger.circulation;
+        let found = semaphore.available_permits() as u64 + u64::from(ledger.in_flight);
         let totals = ledger.totals;
         Self {
             name: Arc::clone(name),
-            size,
-            available,
+            size: circulation.size(),
+            available: circulation.available(semaphore),
             in_flight: ledger.in_flight,
-            set_aside: u32::try_from(set_aside).unwrap_or(u32::MAX),
+            set_aside: u32::try_from(circulation.permits().saturating_sub(found)).unwrap_or(u32::MAX),
             in_flight_peak: ledger.in_flight_peak,
             waiting: ledger.waiting,
             acquired: totals.acquired,
