@@ -1,9 +1,11 @@
 //! The server and the command line of maitred, as a library so that tests can start them in their own process.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod config;
 pub mod deploy;
 pub mod http;
 pub mod logging;
+pub mod scenario;
 pub mod serve;
 pub mod token;

@@ -103,7 +103,8 @@ fn new_folder(root: &Path) -> Result<TempDir, String> {
 }
 
 async fn start(folder: Option<&Path>) -> Result<Node, String> {
-    let options = NodeOptions { folder: folder.map(Path::to_owned), manual_clock: true, accept_clock: true };
+    let folder = folder.map(Path::to_owned);
+    let options = NodeOptions { folder, manual_clock: true, ..NodeOptions::default() };
     Node::start(options).await.map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,182 @@
+//! `maitred limits …`: see and operate limits.
+
+mod act;
+mod release;
+mod show;
+
+use clap::{Args, Subcommand};
+use maitred_api::{Call, Given};
+
+use crate::cli::{
+    failure::Failure,
+    session::{ConnectOptions, Session, Why},
+};
+
+#[derive(Args, Debug)]
+pub struct LimitsArgs {
+    #[command(subcommand)]
+    verb: LimitsVerb,
+    #[command(flatten)]
+    connect: ConnectOptions,
+}
+
+#[derive(Subcommand, Debug)]
+enum LimitsVerb {
+    /// Every limit: busy of capacity, waiting, oldest wait, max hold, and where the values come from
+    #[command(after_help = LIST_HELP)]
+    List,
+    /// One limit: what is in force, what is declared, what it holds
+    #[command(after_help = SHOW_HELP)]
+    Show {
+        /// Its name
+        limit: String,
+    },
+    /// One limit's slots: busy first, then reserved, then the queue in order
+    #[command(after_help = SLOTS_HELP)]
+    Slots {
+        /// Its name
+        limit: String,
+        /// How many at the most
+        #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        most: u32,
+    },
+    /// Give a busy or reserved slot back, when its release got lost
+    #[command(after_help = RELEASE_HELP)]
+    Release {
+        /// The id of the slot
+        slot: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Override the capacity until it is reset; no deploy clears it
+    #[command(after_help = CAPACITY_HELP)]
+    Capacity {
+        /// Its name
+        limit: String,
+        /// A whole number from 1 to 100000, or `reset`: back to what is declared
+        #[arg(value_name = "N|reset")]
+        capacity: String,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Override the max hold until it is reset; it applies to slots granted from now on
+    #[command(after_help = MAX_HOLD_HELP)]
+    MaxHold {
+        /// Its name
+        limit: String,
+        /// A duration such as 45m, 2h or 1h30m, up to 30d, or `reset`: back to what is declared
+        #[arg(value_name = "DURATION|reset")]
+        max_hold: String,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Grant nothing more until it is resumed; what is busy goes on, what waits goes on waiting
+    #[command(after_help = PAUSE_HELP)]
+    Pause {
+        /// Its name
+        limit: String,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Grant again
+    #[command(after_help = RESUME_HELP)]
+    Resume {
+        /// Its name
+        limit: String,
+        #[command(flatten)]
+        why: Why,
+    },
+}
+
+impl LimitsArgs {
+    pub fn wants_json(&self) -> bool {
+        self.connect.json
+    }
+}
+
+pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
+    let session = Session::open(&args.connect)?;
+    match args.verb {
+        LimitsVerb::List => show::list(&session).await,
+        LimitsVerb::Show { limit } => show::one(&session, &limit).await,
+        LimitsVerb::Slots { limit, most } => show::slots(&session, &limit, most).await,
+        LimitsVerb::Release { slot, yes, why } => release::run(&session.because(&why), &slot, yes).await,
+        LimitsVerb::Capacity { limit, capacity, why } => {
+            let call = match capacity.as_str() {
+                "reset" => Call::ResetCapacity { limit: limit.clone() },
+                number => Call::SetCapacity { limit: limit.clone(), capacity: Given::from(number) },
+            };
+            act::run(&session.because(&why), &limit, call).await
+        }
+        LimitsVerb::MaxHold { limit, max_hold, why } => {
+            let call = match max_hold.as_str() {
+                "reset" => Call::ResetMaxHold { limit: limit.clone() },
+                duration => Call::SetMaxHold { limit: limit.clone(), max_hold: Given::from(duration) },
+            };
+            act::run(&session.because(&why), &limit, call).await
+        }
+        LimitsVerb::Pause { limit, why } => {
+            act::run(&session.because(&why), &limit, Call::Pause { limit: limit.clone() }).await
+        }
+        LimitsVerb::Resume { limit, why } => {
+            act::run(&session.because(&why), &limit, Call::Resume { limit: limit.clone() }).await
+        }
+    }
+}
+
+const LIST_HELP: &str = "\
+Examples:
+  maitred limits list
+  maitred limits list --agent staging --json
+  maitred limits list --header | column -t
+
+USE is busy of capacity; reserved slots are told apart. In a pipe, tab-separated:
+name, busy, reserved, capacity, waiting, oldest wait (ms), max hold (ms), source, paused, retired.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  maitred limits show voice-calls
+  maitred limits show voice-calls --json";
+
+const SLOTS_HELP: &str = "\
+Examples:
+  maitred limits slots voice-calls
+  maitred limits slots voice-calls --most 1000 | awk -F'\\t' '$1 == \"busy\" {print $3}'
+
+In a pipe, tab-separated: state, place in the queue, slot, run, label, weight, fence, and in ms since 1970
+queued at, granted at, ends at (lapses, expires or gives up).";
+
+const RELEASE_HELP: &str = "\
+Examples:
+  maitred limits release 0198f3c2-… --yes --reason 'worker lost'
+  maitred limits slots voice-calls        # who holds what
+
+Release by hand only when the release got lost: the work itself is not stopped. On a terminal it asks;
+elsewhere it needs --yes (exit status 5 without). Otherwise the slot comes back at its max hold.";
+
+const CAPACITY_HELP: &str = "\
+Examples:
+  maitred limits capacity voice-calls 30
+  maitred limits capacity voice-calls reset
+
+Raised, it grants waiting slots at once. Lowered, it takes nothing back.";
+
+const MAX_HOLD_HELP: &str = "\
+Examples:
+  maitred limits max-hold voice-calls 2h
+  maitred limits max-hold voice-calls reset";
+
+const PAUSE_HELP: &str = "\
+Examples:
+  maitred limits pause voice-calls --reason 'provider is down'
+  maitred limits resume voice-calls
+
+Only resume lifts it: no deploy and no restart does.";
+
+const RESUME_HELP: &str = "\
+Examples:
+  maitred limits resume voice-calls
+  maitred limits list                     # paused limits are marked";

@@ -1,0 +1,149 @@
+//! The command line.
+//!
+//! Data goes to stdout, talk to stderr. On a terminal answers are aligned columns, in a pipe tab-separated raw
+//! values, with `--json` the API's own fields. An error has three parts: what was wrong, what is near to it, what
+//! to do next; its kind is the exit status ([`exit`]).
+
+mod acquire;
+mod apply;
+mod exit;
+mod failure;
+mod limits;
+mod output;
+mod progress;
+mod release;
+mod run;
+mod scenario;
+mod session;
+mod signals;
+mod text;
+mod waiting;
+
+use std::{future::Future, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    cli::failure::Failure,
+    http,
+    serve::{self, ServeError, ServeOptions},
+};
+
+/// A durable limiter: how many pieces of one kind of work run at once, and who is next
+#[derive(Parser, Debug)]
+#[command(name = "maitred", version, after_help = HELP, disable_help_subcommand = false)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const HELP: &str = "\
+Examples:
+  maitred dev                                                 # a throw-away server with limits to play with
+  maitred limits list                                         # busy, waiting, max hold
+  maitred run --limit partner-api -- curl -fsS https://…      # hold a slot while a command runs
+
+The server is found by --url or MAITRED_URL, the namespace by --agent or MAITRED_AGENT, the token by --token-file or MAITRED_TOKEN.
+Exit statuses: maitred help exit-codes";
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Run the server
+    #[command(after_help = SERVE_HELP)]
+    Serve(ServeOptions),
+    /// Run a throw-away server with limits to play with
+    #[command(after_help = DEV_HELP)]
+    Dev(ServeOptions),
+    /// See and operate limits
+    Limits(limits::LimitsArgs),
+    /// Take a slot and print its id; the slot outlives the command
+    Acquire(acquire::AcquireArgs),
+    /// Give a slot back, for scripts
+    Release(release::ReleaseArgs),
+    /// Hold a slot while a command runs
+    Run(run::RunArgs),
+    /// Deploy the limits of a file
+    Apply(apply::ApplyArgs),
+    /// Play scenario files: stories about the rules, in virtual time
+    Scenario(scenario::ScenarioArgs),
+    /// What the exit statuses mean
+    #[command(after_help = exit::TABLE)]
+    ExitCodes,
+    /// Print the OpenAPI document
+    #[command(hide = true)]
+    Openapi,
+}
+
+const SERVE_HELP: &str = "\
+Examples:
+  maitred serve
+  maitred serve --listen 0.0.0.0:7654 --token-file tokens --data /var/lib/maitred
+  maitred serve --clock manual --data ./rehearsal       # for `maitred scenario --server`";
+
+const DEV_HELP: &str = "\
+Examples:
+  maitred dev
+  maitred dev --listen 127.0.0.1:8000 --config limits.toml";
+
+/// Reads the command line, does what it says, and tells the exit status.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let json = cli.verb.wants_json();
+    match cli.verb.run() {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            failure.print(json);
+            ExitCode::from(failure.exit)
+        }
+    }
+}
+
+impl Verb {
+    fn wants_json(&self) -> bool {
+        match self {
+            Verb::Limits(args) => args.wants_json(),
+            Verb::Acquire(args) => args.connect.json,
+            Verb::Release(args) => args.connect.json,
+            Verb::Run(args) => args.connect.json,
+            Verb::Apply(args) => args.connect.json,
+            Verb::Scenario(args) => args.json,
+            Verb::Serve(_) | Verb::Dev(_) | Verb::ExitCodes | Verb::Openapi => false,
+        }
+    }
+
+    fn run(self) -> Result<u8, Failure> {
+        match self {
+            Verb::Serve(options) => serve::serve(options).map(|()| exit::OK).map_err(not_served),
+            Verb::Dev(options) => serve::dev(options).map(|()| exit::OK).map_err(not_served),
+            Verb::Limits(args) => block_on(limits::run(args)),
+            Verb::Acquire(args) => block_on(acquire::run(args)),
+            Verb::Release(args) => block_on(release::from_args(args)),
+            Verb::Run(args) => block_on(run::run(args)),
+            Verb::Apply(args) => block_on(apply::run(args)),
+            Verb::Scenario(args) => block_on(scenario::run(args)),
+            Verb::ExitCodes => Ok(print(exit::TABLE)),
+            Verb::Openapi => Ok(print(http::openapi_json().trim_end())),
+        }
+    }
+}
+
+fn print(text: &str) -> u8 {
+    output::Output::new(false, false).line(text);
+    exit::OK
+}
+
+fn block_on(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(exit::FAILED, format!("no runtime: {error}")))?;
+    runtime.block_on(work)
+}
+
+fn not_served(error: ServeError) -> Failure {
+    let status = match &error {
+        ServeError::OpenToAll(_) | ServeError::Config(_) | ServeError::Token(_) | ServeError::Log(_) => {
+            exit::USAGE
+        }
+        _ => exit::FAILED,
+    };
+    Failure::new(status, error.to_string())
+}

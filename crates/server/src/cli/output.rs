@@ -1,0 +1,191 @@
+//! What commands print: aligned columns for people, tab-separated raw values for pipes, JSON for programs.
+
+use std::io::{self, IsTerminal, Write};
+
+use clap::builder::styling::Style;
+use serde::Serialize;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use crate::cli::text;
+
+/// How to print.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    pub json: bool,
+    /// Print the names of columns in a pipe too.
+    pub header: bool,
+    terminal: bool,
+    columns: usize,
+}
+
+/// Rows below names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sheet {
+    pub names: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Sheet {
+    pub fn new(names: &[&'static str]) -> Self {
+        Sheet { names: names.to_vec(), rows: Vec::new() }
+    }
+}
+
+impl Output {
+    pub fn new(json: bool, header: bool) -> Self {
+        let terminal = io::stdout().is_terminal();
+        Output { json, header, terminal, columns: if terminal { terminal_columns() } else { usize::MAX } }
+    }
+
+    /// True where a person reads.
+    pub fn for_people(&self) -> bool {
+        self.terminal && !self.json
+    }
+
+    /// The answer itself as JSON, or a sheet of it: one for people, one for pipes.
+    pub fn print(
+        &self,
+        answer: &impl Serialize,
+        people: impl FnOnce() -> Sheet,
+        pipe: impl FnOnce() -> Sheet,
+    ) {
+        if self.json {
+            self.json(answer);
+        } else if self.terminal {
+            put(&aligned(&people(), self.columns));
+        } else {
+            put(&tab_separated(&pipe(), self.header));
+        }
+    }
+
+    pub fn json(&self, answer: &impl Serialize) {
+        match serde_json::to_string(answer) {
+            Ok(json) => put(&format!("{json}\n")),
+            Err(error) => note(&format!("the answer cannot be shown as JSON: {error}")),
+        }
+    }
+
+    /// One line as it is.
+    pub fn line(&self, line: &str) {
+        put(&format!("{line}\n"));
+    }
+}
+
+/// Talk beside the data: on stderr, so that pipes stay clean.
+pub fn note(line: &str) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// A reader that has seen enough has closed the pipe; there is nobody left to tell.
+fn put(text: &str) {
+    let mut out = anstream::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+fn terminal_columns() -> usize {
+    let asked = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    asked.filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+/// Raw values; a tab or a line break in one cannot be taken for the end of it.
+pub fn tab_separated(sheet: &Sheet, header: bool) -> String {
+    let names = header.then(|| sheet.names.join("\t"));
+    let rows = sheet.rows.iter().map(|row| {
+        let cells: Vec<String> = row.iter().map(|cell| text::safe(cell)).collect();
+        cells.join("\t")
+    });
+    names.into_iter().chain(rows).map(|line| line + "\n").collect()
+}
+
+/// Columns as wide as their widest cell, two spaces between; what does not fit is cut in the widest columns.
+pub fn aligned(sheet: &Sheet, columns: usize) -> String {
+    let safe = |row: &Vec<String>| row.iter().map(|cell| text::safe(cell)).collect();
+    let rows: Vec<Vec<String>> = sheet.rows.iter().map(safe).collect();
+    let widths = fitting(&sheet.names, &rows, columns);
+    let bold = Style::new().bold();
+    let names: Vec<String> = sheet.names.iter().map(|name| (*name).to_owned()).collect();
+    let mut lines = String::new();
+    if names.iter().any(|name| !name.is_empty()) {
+        lines.push_str(&format!("{bold}{}{bold:#}\n", row(&names, &widths)));
+    }
+    for cells in &rows {
+        lines.push_str(&row(cells, &widths));
+        lines.push('\n');
+    }
+    lines
+}
+
+fn fitting(names: &[&str], rows: &[Vec<String>], columns: usize) -> Vec<usize> {
+    const LEAST: usize = 8;
+    let width_of =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max().unwrap_or(0);
+    let mut widths: Vec<usize> =
+        names.iter().enumerate().map(|(at, name)| width_of(at).max(name.width())).collect();
+    let least: Vec<usize> = names.iter().map(|name| name.width().max(LEAST)).collect();
+    let gaps = 2 * names.len().saturating_sub(1);
+    while widths.iter().sum::<usize>() + gaps > columns {
+        let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at]);
+        match widest {
+            Some(at) => widths[at] -= 1,
+            None => break,
+        }
+    }
+    widths
+}
+
+fn row(cells: &[String], widths: &[usize]) -> String {
+    let cut: Vec<String> = cells.iter().zip(widths).map(|(cell, width)| cut(cell, *width)).collect();
+    let padded =
+        cut.iter().zip(widths).map(|(cell, width)| format!("{cell}{}", " ".repeat(width - cell.width())));
+    padded.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+}
+
+fn cut(cell: &str, width: usize) -> String {
+    if cell.width() <= width {
+        return cell.to_owned();
+    }
+    let mut kept = String::new();
+    for c in cell.chars() {
+        if kept.width() + c.width().unwrap_or(0) + 1 > width {
+            break;
+        }
+        kept.push(c);
+    }
+    kept + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(rows: &[[&str; 2]]) -> Sheet {
+        let rows = rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
+        Sheet { names: vec!["NAME", "USE"], rows }
+    }
+
+    fn plain(sheet: &Sheet, columns: usize) -> String {
+        anstream::adapter::strip_str(&aligned(sheet, columns)).to_string()
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_is_seen() {
+        let sheet = sheet(&[["voice-calls", "20/20"], ["電話", "1/5"]]);
+        assert_eq!(plain(&sheet, 80), "NAME         USE\nvoice-calls  20/20\n電話         1/5\n");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_in_the_widest_column() {
+        let sheet = sheet(&[["a-very-long-name-of-a-limit", "20/20"]]);
+        assert_eq!(plain(&sheet, 20), "NAME         USE\na-very-lon…  20/20\n");
+        assert_eq!(plain(&sheet, 3), "NAME      USE\na-very-…  20/20\n");
+    }
+
+    #[test]
+    fn pipes_get_full_values_and_no_line_breaks_in_them() {
+        let sheet = sheet(&[["a\tb", "c\nd"]]);
+        assert_eq!(tab_separated(&sheet, false), "a\\tb\tc\\nd\n");
+        assert_eq!(tab_separated(&sheet, true), "NAME\tUSE\na\\tb\tc\\nd\n");
+    }
+}

@@ -1,0 +1,175 @@
+//! The server that a command talks to.
+
+use std::{fs, path::PathBuf, time::Duration};
+
+use maitred::{Client, Far, FarOptions};
+use maitred_api::{Answer, Call, Context, LimitAnswer, LimitSlotsAnswer, Problem, Reason, SlotAnswer};
+
+use crate::{
+    cli::{exit, failure::Failure, output::Output, text},
+    config::DEFAULT_NAMESPACE,
+    deploy,
+};
+
+pub const DEFAULT_URL: &str = "http://127.0.0.1:7654";
+/// How long an error may take to look for the name that was meant.
+const NAMES_WITHIN: Duration = Duration::from_secs(2);
+
+#[derive(clap::Args, Clone, Debug)]
+pub struct ConnectOptions {
+    /// The server
+    #[arg(long, global = true, value_name = "URL", env = "MAITRED_URL", default_value = DEFAULT_URL, help_heading = "Server")]
+    pub url: String,
+    /// The namespace: which installation [default: default]
+    #[arg(long, global = true, value_name = "ID", env = "MAITRED_AGENT", help_heading = "Server")]
+    pub agent: Option<String>,
+    /// A file with the token to carry; else it is taken from MAITRED_TOKEN
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Server")]
+    pub token_file: Option<PathBuf>,
+    /// Print the API's own JSON; errors as JSON on stderr
+    #[arg(long, global = true, help_heading = "Output")]
+    pub json: bool,
+    /// Print the names of columns in a pipe too
+    #[arg(long, global = true, help_heading = "Output")]
+    pub header: bool,
+}
+
+/// Why, for the record. Operator's acts only.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Why {
+    /// Why, for the record
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone)]
+pub struct Session {
+    pub client: Client,
+    pub context: Context,
+    pub out: Output,
+    url: String,
+}
+
+impl Session {
+    pub fn open(options: &ConnectOptions) -> Result<Session, Failure> {
+        let far = FarOptions { token: options.token()?, ..FarOptions::default() };
+        let far = Far::connect(&options.url, far)?;
+        let context = Context { namespace: options.agent.clone(), by: Some(caller()), ..Context::default() };
+        let out = Output::new(options.json, options.header);
+        Ok(Session { client: Client::Far(far), context, out, url: options.url.clone() })
+    }
+
+    pub fn because(mut self, why: &Why) -> Session {
+        self.context.reason = why.reason.clone();
+        self
+    }
+
+    pub fn namespace(&self) -> &str {
+        self.context.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
+    }
+
+    pub async fn call(&self, call: Call) -> Result<Answer, Problem> {
+        self.client.call(&self.context, call).await
+    }
+
+    pub async fn limit(&self, name: &str) -> Result<LimitAnswer, Failure> {
+        let call = Call::Limit { limit: name.to_owned() };
+        match self.call(call).await {
+            Ok(Answer::Limit(answer)) => Ok(answer),
+            other => Err(self.failed(other, Some(name)).await),
+        }
+    }
+
+    pub async fn limit_slots(
+        &self,
+        name: &str,
+        skip: u32,
+        most: Option<u32>,
+    ) -> Result<LimitSlotsAnswer, Failure> {
+        match self.call(Call::LimitSlots { limit: name.to_owned(), skip, most }).await {
+            Ok(Answer::LimitSlots(answer)) => Ok(answer),
+            other => Err(self.failed(other, Some(name)).await),
+        }
+    }
+
+    pub async fn slot(&self, id: &str) -> Result<SlotAnswer, Failure> {
+        match self.call(Call::Slot { slot: id.to_owned(), wait: Default::default() }).await {
+            Ok(Answer::Slot(answer)) => Ok(answer),
+            other => Err(self.failed(other, None).await),
+        }
+    }
+
+    /// A failure with what to do next, from anything but the expected answer.
+    pub async fn failed(&self, outcome: Result<Answer, Problem>, limit: Option<&str>) -> Failure {
+        match outcome {
+            Ok(answer) => {
+                Failure::new(exit::FAILED, format!("the server gave an answer of another kind: {answer:?}"))
+            }
+            Err(problem) => self.explain(problem, limit).await,
+        }
+    }
+
+    pub async fn explain(&self, problem: Problem, limit: Option<&str>) -> Failure {
+        let reason = problem.reason;
+        let mut failure = Failure::from(problem);
+        match (reason, limit) {
+            (Reason::LimitNotFound, Some(name)) => {
+                failure.message = format!("no limit named `{name}` in namespace `{}`", self.namespace());
+                if let Some(near) = self.nearest_limit(name).await {
+                    failure = failure.hint(format!("did you mean `{near}`?"));
+                }
+                failure.hint("see all: maitred limits list")
+            }
+            (Reason::Unavailable, _) => failure
+                .hint(format!(
+                    "is it running? start one: maitred dev, or maitred serve   (asked: {})",
+                    self.url
+                ))
+                .hint("another server: --url URL or MAITRED_URL"),
+            (Reason::Unknown, _) => failure.hint("it is safe to run the same command again"),
+            (Reason::Unauthorized, _) => failure.hint("give the token: --token-file FILE or MAITRED_TOKEN"),
+            (Reason::Forbidden, _) => failure.hint("use a token that may do this"),
+            _ => failure,
+        }
+    }
+
+    async fn nearest_limit(&self, meant: &str) -> Option<String> {
+        let all = deploy::limits(&self.client, &self.context);
+        let limits = tokio::time::timeout(NAMES_WITHIN, all).await.ok()?.ok()?;
+        text::nearest(meant, limits.iter().map(|limit| limit.limit.as_str())).map(str::to_owned)
+    }
+}
+
+impl ConnectOptions {
+    /// The token's file wins over the environment.
+    pub fn token(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.token_file else {
+            return Ok(std::env::var("MAITRED_TOKEN").ok().filter(|token| !token.is_empty()));
+        };
+        let text = fs::read_to_string(path).map_err(|error| {
+            Failure::new(
+                exit::NOT_ALLOWED,
+                format!("the token file {} cannot be read: {error}", path.display()),
+            )
+        })?;
+        first_token(&text).map(Some).ok_or_else(|| {
+            Failure::new(exit::NOT_ALLOWED, format!("the token file {} has no token", path.display()))
+        })
+    }
+}
+
+/// The server's own file will do: `TOKEN` or `NAME TOKEN` a line, `#` starts a comment.
+fn first_token(text: &str) -> Option<String> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.next()?.split_whitespace().last().map(str::to_owned)
+}
+
+/// Who asks, for the record.
+fn caller() -> String {
+    let user =
+        ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok()).filter(|user| !user.is_empty());
+    user.map_or_else(
+        || "cli".to_owned(),
+        |user| format!("cli:{}", user.chars().take(100).collect::<String>()),
+    )
+}
