@@ -26,14 +26,14 @@
 //!
 //! - **T1**: the model takes the server's time, not the wall clock: an earlier `at_ms` stands still at `now`. Going on
 //!   "at the clock's pace" is the business of whoever reads the clock.
-//! - **T2a**: decided once per command, over everything T3 lists in every namespace (windows and places in flight
-//!   too): if the earliest due lies more than 5 s back, no grant happens before the command's time. A waiter whose
+//! - **T2a**: decided once per command, over the slots of every namespace (nobody comes for a window or a place in
+//!   flight): if the earliest due lies more than 5 s back, no grant happens before the command's time. A waiter whose
 //!   timeout falls in that step times out, even if room was freed before, even at the very time of the command.
 //! - **T3**: order over namespaces is the order of arrival over all of them, which only the fence can show.
 //! - **S2**: a request id does nothing on `acquire`, `confirm` and `leave`; ended slots are never forgotten here (the
 //!   rule says at least 24 h).
-//! - **S7a**: a line belongs to an auto slot only. Asking again with a line takes the slot over in every live state;
-//!   asking again without one leaves the older line as it is. A hang-up of the slot's current line is `left` while
+//! - **S7a**: a line belongs to an auto slot only. Asking again takes the slot over in every live state, onto the new
+//!   caller's line or, without one, onto none: the older line can no longer hang up. A hang-up of the slot's current line is `left` while
 //!   queued and `released` once granted. A line that has ended, or died with the server, can no longer hang up. The
 //!   acquire call itself counts as being on the line, so an auto slot without a line is busy if granted at once.
 //! - **S7, S14**: fence and expiry are shown while a slot is reserved or busy, not afterwards; the fence counts

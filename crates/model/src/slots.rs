@@ -134,7 +134,7 @@ impl Model {
     }
 
     /// S2: the same id is the same slot as it is now, or a conflict. S7a: an auto caller that asks again is on its new
-    /// line, and has confirmed a slot that it finds reserved.
+    /// line, or on none, and has confirmed a slot that it finds reserved.
     fn ask_again(&mut self, n: usize, s: usize, ask: Acquire) -> Answer {
         let slot = &mut self.namespaces[n].slots[s];
         let line = ask.line;
@@ -142,7 +142,7 @@ impl Model {
             return Answer::Error("conflict");
         }
         if slot.ask.auto && slot.is_live() {
-            slot.line = line.or(slot.line);
+            slot.line = line;
             if slot.state == State::Reserved {
                 slot.state = State::Busy;
             }

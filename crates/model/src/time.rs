@@ -24,6 +24,12 @@ enum What {
     WaitTimesOut,
 }
 
+impl What {
+    fn is_of_a_slot(self) -> bool {
+        !matches!(self, What::PlaceExpires | What::WindowEnds)
+    }
+}
+
 impl Model {
     /// When the next thing is due, if any is.
     pub fn next_due(&self) -> Option<u64> {
@@ -37,11 +43,13 @@ impl Model {
 
     /// T1: never back. T2: everything due at or before `at_ms` happens first, each at its own due time, in order, and what
     /// each makes possible is granted before the next is looked at (T3). T2a: if nobody was there, what was
-    /// due ends at its own time, but grants are made only now.
+    /// due ends at its own time, but grants are made only now. Nobody comes for a window or a place in flight, so only
+    /// slots tell whether anybody was there.
     pub(crate) fn move_to(&mut self, at_ms: u64) {
         let record_ms = at_ms.max(self.now_ms);
+        let slot_due = self.dues().into_iter().filter(|due| due.what.is_of_a_slot()).min();
         let nobody_was_there =
-            self.next_due().is_some_and(|due_ms| record_ms.saturating_sub(due_ms) > NOBODY_THERE_MS);
+            slot_due.is_some_and(|due| record_ms.saturating_sub(due.at_ms) > NOBODY_THERE_MS);
         while let Some(due) = self.first_due().filter(|due| due.at_ms <= record_ms) {
             self.now_ms = due.at_ms;
             self.happen(due);

@@ -111,14 +111,29 @@ mod outages {
     /// Something else was due long ago, so nobody was there for the expiry of a second ago either.
     #[test]
     fn one_step_is_one_outage() {
+        let view = granted_a_second_late(|model| {
+            acquire(model, 0, &Acquire { timeout_ms: MINUTE_MS, ..ordinary("b") });
+        });
+        assert_eq!(view.expires_at_ms, Some(20 * MINUTE_MS + 1000));
+    }
+
+    /// The end of a window writes nothing, so it does not show whether anybody was there.
+    #[test]
+    fn a_window_that_ended_long_ago_is_no_outage() {
+        let view = granted_a_second_late(|model| {
+            let spec = rate("k", 1, MINUTE_MS);
+            say(model, 0, Verb::Admit { task: "t".into(), run: None, specs: vec![spec] });
+        });
+        assert_eq!(view.expires_at_ms, Some(20 * MINUTE_MS));
+    }
+
+    fn granted_a_second_late(before: impl FnOnce(&mut Model)) -> SlotView {
         let mut model = with_limit(1);
-        let spec = rate("k", 1, MINUTE_MS);
-        say(&mut model, 0, Verb::Admit { task: "t".into(), run: None, specs: vec![spec] });
         busy(&mut model, 0, "h");
         acquire(&mut model, 0, &ordinary("a"));
+        before(&mut model);
         say(&mut model, 10 * MINUTE_MS + 1000, Verb::Advance);
-        let view = model.slot(10 * MINUTE_MS + 1000, "default", "a");
-        assert_eq!(view.expires_at_ms, Some(20 * MINUTE_MS + 1000));
+        model.slot(10 * MINUTE_MS + 1000, "default", "a")
     }
 }
 
@@ -167,6 +182,17 @@ mod lines {
         assert_eq!(state(&model, 2, "a"), State::Queued);
         say(&mut model, 3, hang_up("a", 2));
         assert_eq!(state(&model, 3, "a"), State::Left);
+    }
+
+    /// S7a: asked for without a wait, a slot is ordinary; an older line that breaks later is nobody's concern.
+    #[test]
+    fn asking_again_without_a_line_leaves_the_old_one() {
+        let mut model = with_waiting(&auto("a", Some(1)));
+        acquire(&mut model, 1, &auto("a", None));
+        say(&mut model, 2, hang_up("a", 1));
+        assert_eq!(state(&model, 2, "a"), State::Queued);
+        say(&mut model, 3, release("h"));
+        assert_eq!(state(&model, 3, "a"), State::Reserved);
     }
 
     #[test]
