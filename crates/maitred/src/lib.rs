@@ -9,3 +9,4 @@ pub use client::Client;
 pub use far::{Far, FarOptions};
 pub use maitred_api as api;
 pub use maitred_engine::time::{format_duration, parse_duration};
+pub use maitred_journal::{Memory, SystemClock};
