@@ -1,12 +1,25 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, Type, schema::SchemaType},
+};
 
 /// A value as somebody gave it, checked later, so that the error can name the limit, the field and what is
 /// allowed. Numbers are whole; a duration is text such as `45m` or a number of milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Given(pub Value);
+
+impl PartialSchema for Given {
+    fn schema() -> RefOr<Schema> {
+        let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
+        let text = "A whole number, also as text; where a duration is asked for, milliseconds or text such as `45m`.";
+        ObjectBuilder::new().schema_type(kinds).description(Some(text)).into()
+    }
+}
+
+impl ToSchema for Given {}
 
 impl Given {
     pub fn is_missing(&self) -> bool {

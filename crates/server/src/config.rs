@@ -92,7 +92,7 @@ impl LimitsFile {
     /// Deploys every set on an empty limiter in memory: what fails there would fail anywhere.
     pub async fn rehearse(&self) -> Result<(), ConfigError> {
         let refused = |message: String| ConfigError { path: self.path.clone(), message };
-        let options = NodeOptions { folder: None, manual_clock: true, accept_clock: false };
+        let options = NodeOptions { manual_clock: true, ..NodeOptions::default() };
         let node = Node::start(options).await.map_err(|error| refused(error.to_string()))?;
         for (namespace, limits) in &self.sets {
             let context = Context { namespace: Some(namespace.clone()), ..Context::default() };

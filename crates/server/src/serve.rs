@@ -184,6 +184,7 @@ fn node_options(options: &ServeOptions) -> NodeOptions {
         folder: options.data.clone(),
         manual_clock: options.clock == Clock::Manual,
         accept_clock: options.accept_clock,
+        ..NodeOptions::default()
     }
 }
 

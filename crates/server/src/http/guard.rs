@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, Method, header, uri::Authority},
+    http::{HeaderMap, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -81,17 +81,23 @@ fn right_host<'a>(app: &App, request: &'a Request) -> Result<&'a str, Failure> {
 }
 
 fn is_ours(host: &str, allowed: &[String], local: Option<IpAddr>) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else {
+    let Some(name) = without_port(host).map(str::to_ascii_lowercase) else {
         return false;
     };
-    if host.contains('@') {
-        return false;
-    }
-    let name = authority.host().to_ascii_lowercase();
     match name.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(ip) => LOOPBACK.contains(&ip) || Some(ip) == local || allowed.contains(&name),
         Err(_) => name == "localhost" || allowed.contains(&name),
     }
+}
+
+/// The name or address in front of `:PORT`, if there is one; an IPv6 address with its brackets.
+fn without_port(host: &str) -> Option<&str> {
+    let end = if host.starts_with('[') { host.find(']')? + 1 } else { host.find(':').unwrap_or(host.len()) };
+    let (name, rest) = host.split_at(end);
+    let port_is_number =
+        rest.strip_prefix(':').is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_whole = rest.is_empty() || rest.starts_with(':');
+    (is_whole && port_is_number).then_some(name)
 }
 
 /// A browser says whom it acts for. What does not change anything may be asked from anywhere: without CORS headers

@@ -47,13 +47,12 @@ pub async fn ready(State(app): State<App>) -> (StatusCode, Json<ReadyAnswer>) {
     (status, Json(answer))
 }
 
-/// Numbers in the text form of Prometheus.
+/// Numbers in the text form of OpenMetrics, which Prometheus reads.
 #[utoipa::path(get, path = "/metrics", tag = "health",
-    responses((status = 200, body = String, content_type = "text/plain; version=0.0.4"), Failure))]
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"), Failure))]
 pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    let mut text = app.node.metrics().await.text;
-    app.numbers.write(&mut text);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+    let text = app.node.metrics().await.text + &app.numbers.text();
+    ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
 }
 
 /// This API as an OpenAPI document.

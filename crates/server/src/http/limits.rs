@@ -132,13 +132,13 @@ pub async fn resume_limit(
     app.ask(&context, Call::Resume { limit }).await
 }
 
-/// Which part of a queue is wanted.
+/// Which part of the slots is wanted, counted over the holders and then the queue.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct QueuePart {
-    /// How many of the queue to leave out at its front.
+pub struct SlotPart {
+    /// How many to leave out at the front.
     skip: Option<u32>,
-    /// How many of the queue at the most.
+    /// How many at the most.
     most: Option<u32>,
     /// Wait until at least this revision can be seen.
     #[expect(dead_code, reason = "`Caller` reads it")]
@@ -147,13 +147,13 @@ pub struct QueuePart {
 
 /// The slots of the limit: busy ones, reserved ones, then the queue in order, all at one revision.
 #[utoipa::path(get, path = "/v1/limits/{limit}/slots", tag = "limits",
-    params(("limit" = String, Path), ReadHeaders, QueuePart),
+    params(("limit" = String, Path), ReadHeaders, SlotPart),
     responses((status = 200, body = LimitSlotsAnswer), Failure))]
 pub async fn list_limit_slots(
     State(app): State<App>,
     Caller(context): Caller,
     Path(limit): Path<String>,
-    Query(part): Query<QueuePart>,
+    Query(part): Query<SlotPart>,
 ) -> Answered {
     app.ask(&context, Call::LimitSlots { limit, skip: part.skip.unwrap_or(0), most: part.most }).await
 }

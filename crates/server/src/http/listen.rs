@@ -100,7 +100,7 @@ impl Hall {
 
     fn admit(&self, tcp: TcpStream, peer: SocketAddr) {
         let Some(place) = self.place(peer.ip()) else {
-            self.app.numbers.refused_connections.fetch_add(1, Ordering::Relaxed);
+            self.app.numbers.refused_connections.inc();
             let _ = tcp.try_write(TOO_MANY);
             return;
         };
@@ -118,7 +118,7 @@ impl Hall {
         let permit = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let most = self.app.limits.connections_per_peer.unwrap_or(usize::MAX);
         self.peers.add(peer, most).then(|| {
-            self.app.numbers.open_connections.fetch_add(1, Ordering::Relaxed);
+            self.app.numbers.open_connections.inc();
             Place { peer, peers: Arc::clone(&self.peers), app: Arc::clone(&self.app), _permit: permit }
         })
     }
@@ -174,7 +174,7 @@ struct Place {
 impl Drop for Place {
     fn drop(&mut self) {
         self.peers.remove(self.peer);
-        self.app.numbers.open_connections.fetch_sub(1, Ordering::Relaxed);
+        self.app.numbers.open_connections.dec();
     }
 }
 

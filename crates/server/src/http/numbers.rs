@@ -1,43 +1,49 @@
 //! What `/metrics` tells of HTTP and of the process. Labels are route templates, known methods and statuses only:
 //! nothing a caller sends can make a new series.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::atomic::AtomicU64, time::Duration};
 
 use axum::http::{Method, StatusCode};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram, info::Info},
+    registry::Registry,
+};
 
-const BUCKETS: [(&str, Duration); 7] = [
-    ("0.001", Duration::from_millis(1)),
-    ("0.005", Duration::from_millis(5)),
-    ("0.025", Duration::from_millis(25)),
-    ("0.1", Duration::from_millis(100)),
-    ("0.5", Duration::from_millis(500)),
-    ("2.5", Duration::from_millis(2_500)),
-    ("10", Duration::from_secs(10)),
-];
+const BOUNDS_S: [f64; 7] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-#[derive(Default)]
-pub struct Numbers {
-    routes: Mutex<BTreeMap<String, Route>>,
-    open_requests: AtomicI64,
-    hang_ups: AtomicU64,
-    pub open_connections: AtomicI64,
-    pub refused_connections: AtomicU64,
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfAnswer {
+    route: String,
+    method: &'static str,
+    status: u16,
 }
 
-#[derive(Default)]
-struct Route {
-    answers: BTreeMap<(&'static str, u16), u64>,
-    /// How many took this long at the most, per bucket.
-    took: [u64; BUCKETS.len()],
-    took_in_all: Duration,
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfRoute {
+    route: String,
+}
+
+pub struct Numbers {
+    answers: Family<OfAnswer, Counter>,
+    took: Family<OfRoute, Histogram, fn() -> Histogram>,
+    open_requests: Gauge,
+    hang_ups: Counter,
+    pub open_connections: Gauge,
+    pub refused_connections: Counter,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self {
+            answers: Family::default(),
+            took: Family::new_with_constructor(|| Histogram::new(BOUNDS_S)),
+            open_requests: Gauge::default(),
+            hang_ups: Counter::default(),
+            open_connections: Gauge::default(),
+            refused_connections: Counter::default(),
+        }
+    }
 }
 
 /// A request that is being worked on. Dropped without an answer, its caller has hung up.
@@ -48,100 +54,59 @@ pub struct OpenRequest<'a> {
 
 impl Numbers {
     pub fn request(&self) -> OpenRequest<'_> {
-        self.open_requests.fetch_add(1, Ordering::Relaxed);
+        self.open_requests.inc();
         OpenRequest { numbers: self, is_answered: false }
     }
 
-    fn routes(&self) -> MutexGuard<'_, BTreeMap<String, Route>> {
-        self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// In the text form of OpenMetrics, with its closing mark.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::default();
+        self.register_http(registry.sub_registry_with_prefix("maitred_http"));
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("maitred_build", "What runs", version);
+        register_process(registry.sub_registry_with_prefix("process"));
+        let mut text = String::new();
+        let _ = encode(&mut text, &registry); // a String takes everything
+        text
     }
 
-    /// Adds to the text of the node.
-    pub fn write(&self, text: &mut String) {
-        let gauge = |number: &AtomicI64| number.load(Ordering::Relaxed).max(0) as u64;
-        one(
-            text,
-            "maitred_http_open_requests",
-            "gauge",
-            "Requests being worked on, long polls among them.",
-            gauge(&self.open_requests),
+    fn register_http(&self, registry: &mut Registry) {
+        registry.register("requests", "Answers by route, method and status", self.answers.clone());
+        registry.register(
+            "request_seconds",
+            "From the headers to the answer, waits included",
+            self.took.clone(),
         );
-        one(text, "maitred_http_open_connections", "gauge", "Connections.", gauge(&self.open_connections));
-        let counter = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        one(
-            text,
-            "maitred_http_hang_ups_total",
-            "counter",
-            "Requests whose caller went before the answer.",
-            counter(&self.hang_ups),
+        registry.register(
+            "open_requests",
+            "Requests being worked on, waiting ones among them",
+            self.open_requests.clone(),
         );
-        one(
-            text,
-            "maitred_http_refused_connections_total",
-            "counter",
-            "Connections over the cap.",
-            counter(&self.refused_connections),
+        registry.register("hang_ups", "Requests whose caller went before the answer", self.hang_ups.clone());
+        registry.register("open_connections", "Connections", self.open_connections.clone());
+        registry.register(
+            "refused_connections",
+            "Connections over the cap",
+            self.refused_connections.clone(),
         );
-        self.write_routes(text);
-        write_process(text);
-    }
-
-    fn write_routes(&self, text: &mut String) {
-        let routes = self.routes();
-        head(text, "maitred_http_requests_total", "counter", "Answers by route, method and status.");
-        for (path, route) in routes.iter() {
-            for ((method, status), count) in &route.answers {
-                let labels = format!("route=\"{path}\",method=\"{method}\",status=\"{status}\"");
-                let _ = writeln!(text, "maitred_http_requests_total{{{labels}}} {count}");
-            }
-        }
-        head(
-            text,
-            "maitred_http_request_seconds",
-            "histogram",
-            "From the headers to the answer, waits included.",
-        );
-        for (path, route) in routes.iter() {
-            let all: u64 = route.answers.values().sum();
-            for ((bound, _), count) in BUCKETS.iter().zip(route.took) {
-                let _ = writeln!(
-                    text,
-                    "maitred_http_request_seconds_bucket{{route=\"{path}\",le=\"{bound}\"}} {count}"
-                );
-            }
-            let _ =
-                writeln!(text, "maitred_http_request_seconds_bucket{{route=\"{path}\",le=\"+Inf\"}} {all}");
-            let _ = writeln!(
-                text,
-                "maitred_http_request_seconds_sum{{route=\"{path}\"}} {}",
-                route.took_in_all.as_secs_f64()
-            );
-            let _ = writeln!(text, "maitred_http_request_seconds_count{{route=\"{path}\"}} {all}");
-        }
     }
 }
 
 impl OpenRequest<'_> {
     pub fn answered(mut self, method: &Method, route: &str, status: StatusCode, took: Duration) {
         self.is_answered = true;
-        let mut routes = self.numbers.routes();
-        if !routes.contains_key(route) {
-            routes.insert(route.to_owned(), Route::default());
-        }
-        let Some(numbers) = routes.get_mut(route) else { return };
-        *numbers.answers.entry((method_label(method), status.as_u16())).or_default() += 1;
-        numbers.took_in_all += took;
-        for ((_, bound), count) in BUCKETS.iter().zip(&mut numbers.took) {
-            *count += u64::from(took <= *bound);
-        }
+        let answer =
+            OfAnswer { route: route.to_owned(), method: method_label(method), status: status.as_u16() };
+        self.numbers.answers.get_or_create(&answer).inc();
+        self.numbers.took.get_or_create(&OfRoute { route: answer.route }).observe(took.as_secs_f64());
     }
 }
 
 impl Drop for OpenRequest<'_> {
     fn drop(&mut self) {
-        self.numbers.open_requests.fetch_sub(1, Ordering::Relaxed);
+        self.numbers.open_requests.dec();
         if !self.is_answered {
-            self.numbers.hang_ups.fetch_add(1, Ordering::Relaxed);
+            self.numbers.hang_ups.inc();
         }
     }
 }
@@ -157,29 +122,22 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-fn head(text: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-fn one(text: &mut String, name: &str, kind: &str, help: &str, number: impl std::fmt::Display) {
-    head(text, name, kind, help);
-    let _ = writeln!(text, "{name} {number}");
-}
-
-/// What the kernel knows of this process, where it has `/proc`.
-fn write_process(text: &mut String) {
-    let version = env!("CARGO_PKG_VERSION");
-    head(text, "maitred_build_info", "gauge", "Always 1; its labels say what runs.");
-    let _ = writeln!(text, "maitred_build_info{{version=\"{version}\"}} 1");
+/// What the kernel knows of this process, as far as it tells.
+fn register_process(registry: &mut Registry) {
+    let gauge = |number: u64| -> Gauge<u64, AtomicU64> {
+        let gauge = Gauge::default();
+        gauge.set(number);
+        gauge
+    };
     if let Some(bytes) = resident_bytes() {
-        one(text, "process_resident_memory_bytes", "gauge", "Memory in use.", bytes);
-    }
-    if let Some(seconds) = cpu_seconds() {
-        one(text, "process_cpu_seconds_total", "counter", "Processor time, user and system.", seconds);
+        registry.register("resident_memory_bytes", "Memory in use", gauge(bytes));
     }
     if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
-        one(text, "process_open_fds", "gauge", "Open file descriptors.", open.count());
+        registry.register("open_fds", "Open file descriptors", gauge(open.count() as u64));
     }
+    let cpu = Counter::<f64, AtomicU64>::default();
+    cpu.inc_by(cpu_seconds());
+    registry.register("cpu_seconds", "Processor time, user and system", cpu);
 }
 
 fn resident_bytes() -> Option<u64> {
@@ -189,7 +147,7 @@ fn resident_bytes() -> Option<u64> {
     Some(kib * 1024)
 }
 
-fn cpu_seconds() -> Option<f64> {
-    let usage = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Some(usage.tv_sec as f64 + usage.tv_nsec as f64 / 1e9)
+fn cpu_seconds() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
 }

@@ -1,0 +1,17 @@
+//! The HTTP API over real sockets, against a server in this process. The rules have their own tests; here is the
+//! wiring, and what a bad or unlucky caller gets.
+
+mod admission;
+mod bad_input;
+mod batches;
+mod clocks;
+mod connections;
+mod document;
+mod guards;
+mod hang_ups;
+mod health;
+mod process;
+mod routes;
+mod serving;
+mod stopping;
+mod support;
