@@ -86,6 +86,17 @@ pub fn read_full(file: &dyn DiskFile, bytes: &mut [u8], offset: u64) -> io::Resu
     Ok(filled)
 }
 
+/// Creates an empty file, in the place of one that may have been left there.
+pub fn create_anew(disk: &dyn Disk, name: &str) -> io::Result<Box<dyn DiskFile>> {
+    match disk.create(name) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            disk.remove(name)?;
+            disk.create(name)
+        }
+        created => created,
+    }
+}
+
 /// A folder of the file system. Files are readable by their owner only.
 pub struct FolderDisk {
     path: PathBuf,
@@ -146,9 +157,8 @@ impl Disk for FolderDisk {
             Err(TryLockError::WouldBlock) => return Err(LockError::Held(owner_in(&path))),
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
-        // Only for the message of whoever comes second, so it need not be flushed.
-        let told = file.set_len(0).and_then(|()| file.write_all(owner_here().as_bytes()));
-        told.map_err(LockError::Io)?;
+        // Only for the message of whoever comes second: it need not be flushed, nor fit onto a full disk.
+        let _ = file.set_len(0).and_then(|()| file.write_all(owner_here().as_bytes()));
         Ok(Box::new(file))
     }
 

@@ -30,6 +30,8 @@ mod recovery;
 mod shared;
 mod snapshots;
 mod supply;
+#[cfg(test)]
+mod tests;
 mod verify;
 
 use std::{io, sync::Arc};
@@ -197,7 +199,13 @@ impl Local {
         if self.flushed == self.tail.offset {
             return Ok(());
         }
-        self.file.sync().map_err(self.io())?;
+        let flushed = self.file.sync();
+        #[cfg(test)]
+        let flushed = flushed.or_else(|error| match planted::has(planted::Defect::RetryFlush) {
+            true => self.file.sync(),
+            false => Err(error),
+        });
+        flushed.map_err(self.io())?;
         self.flushed = self.tail.offset;
         self.shared.state().durable = self.tail.position;
         Ok(())

@@ -178,6 +178,12 @@ impl SimDisk {
         Some(sim.files[sim.names.get(name)?].bytes().to_vec())
     }
 
+    /// Every file as it is read now, by name.
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let sim = self.sim();
+        sim.names.iter().map(|(name, file)| (name.clone(), sim.files[file].bytes().to_vec())).collect()
+    }
+
     /// Puts a file there, durably, as if somebody had done it in between.
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let mut sim = self.sim();

@@ -65,7 +65,7 @@ impl LocalArchive {
         let start = Cursor::at_start(&header);
         let known = self.cursor.filter(|known| known.segment == header.number && known.position <= after);
         let mut cursor = known.unwrap_or(start);
-        let mut pages = Pages::new(&*segment.file, self.shared.seed, header.capacity);
+        let mut pages = Pages::new(&*segment.file, self.shared.seed, header.capacity).in_pieces_for(*room);
         while cursor.position < last {
             let before = cursor;
             let name = names::segment(header.number);

@@ -8,11 +8,13 @@ use std::io;
 use bytes::Bytes;
 
 use super::format::{
-    ALIGN, ENTRIES_AT, ENTRY_HEADER_BYTES, EntryHeader, EntryKind, SegmentHeader, entry_bytes,
+    ALIGN, ENTRIES_AT, ENTRY_HEADER_BYTES, EntryHeader, EntryKind, SegmentHeader, entry_bytes, u64_at,
 };
 use crate::{DiskFile, Position, RECORD_BYTES_MAX, Record, disk::read_full};
 
-const READ_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 1 << 20;
+const PAGE_BYTES: usize = 4096;
+const ZEROES: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
 /// A place behind an entry (or behind the header of a segment), and what must come next there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,10 @@ impl Cursor {
             EntryKind::Record => self.position + 1,
             EntryKind::Mark => self.position,
         };
+        #[cfg(test)]
+        if super::planted::has(super::planted::Defect::SkipChain) {
+            return entry.position == position;
+        }
         entry.position == position && entry.previous == self.previous && entry.opening >= self.opening
     }
 
@@ -60,13 +66,21 @@ pub(crate) struct Pages<'a> {
     seed: u32,
     /// Nothing is read behind this.
     end: u64,
+    /// So much is read at once, unless an entry is longer.
+    piece_bytes: usize,
     start: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> Pages<'a> {
     pub(crate) fn new(file: &'a dyn DiskFile, seed: u32, end: u64) -> Self {
-        Self { file, seed, end, start: 0, bytes: Vec::new() }
+        Self { file, seed, end, piece_bytes: PIECE_BYTES, start: 0, bytes: Vec::new() }
+    }
+
+    /// Reads less at once, for whoever wants only so much.
+    pub(crate) fn in_pieces_for(mut self, bytes_wanted: usize) -> Self {
+        self.piece_bytes = bytes_wanted.clamp(PAGE_BYTES, PIECE_BYTES);
+        self
     }
 
     /// The bytes at this place; None if the file does not reach so far.
@@ -83,7 +97,7 @@ impl<'a> Pages<'a> {
     }
 
     fn load(&mut self, offset: u64, length: usize) -> io::Result<()> {
-        let wanted = length.max(READ_BYTES).min((self.end - offset) as usize);
+        let wanted = length.max(self.piece_bytes).min((self.end - offset) as usize);
         self.start = offset;
         self.bytes.resize(wanted, 0);
         let filled = read_full(self.file, &mut self.bytes, offset)?;
@@ -109,6 +123,8 @@ impl<'a> Pages<'a> {
     pub(crate) fn next(&mut self, cursor: &mut Cursor) -> io::Result<Option<Entry>> {
         let Some((header, payload)) = self.entry_at(cursor.offset, cursor.segment)? else { return Ok(None) };
         if !cursor.is_continued_by(&header) {
+            #[cfg(test)]
+            super::planted::meet_old_entry();
             return Ok(None);
         }
         let bytes = Bytes::copy_from_slice(payload);
@@ -119,15 +135,22 @@ impl<'a> Pages<'a> {
     /// Looks behind a place where no entry continues the journal for one that was written when that place was
     /// already flushed. If there is one, what was here has been damaged; if none, it may never have been whole.
     pub(crate) fn witness_behind(&mut self, cursor: &Cursor) -> io::Result<Option<u64>> {
+        let segment = cursor.segment;
         let mut offset = cursor.offset + ALIGN;
         while let Some(header) = self.get(offset, ENTRY_HEADER_BYTES)? {
-            if u64::from_le_bytes(header[8..16].try_into().expect("8 bytes")) == cursor.segment
-                && let Some((entry, _)) = self.entry_at(offset, cursor.segment)?
+            if u64_at(header, 8) == segment
+                && let Some((entry, _)) = self.entry_at(offset, segment)?
                 && u64::from(entry.flushed) > cursor.offset
             {
                 return Ok(Some(offset));
             }
             offset += ALIGN;
+            // Most of it has never been written. In a page of zeroes an entry begins in the last eight bytes at most.
+            if offset.is_multiple_of(PAGE_BYTES as u64)
+                && self.get(offset, PAGE_BYTES)?.is_some_and(|page| page == ZEROES)
+            {
+                offset += PAGE_BYTES as u64 - ALIGN;
+            }
         }
         Ok(None)
     }

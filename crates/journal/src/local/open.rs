@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Clock, Disk, DiskFile, FolderDisk, JournalError, SystemClock,
-    disk::{LockError, read_full, write_all},
+    disk::{LockError, create_anew, read_full, write_all},
 };
 
 /// Who makes segments ahead.
@@ -195,7 +195,7 @@ fn bear(disk: &Arc<dyn Disk>, options: &Options) -> Result<(), JournalError> {
 fn write_identity(disk: &dyn Disk, id: JournalId) -> Result<(), JournalError> {
     let half_made = names::IDENTITY_HALF_MADE;
     let header = FileHeader { kind: FileKind::Identity, id, fields: [0; 4] };
-    let file = disk.create(half_made).map_err(at(disk, half_made))?;
+    let file = create_anew(disk, half_made).map_err(at(disk, half_made))?;
     write_all(&*file, &header.encode(), 0).map_err(at(disk, half_made))?;
     file.sync().map_err(at(disk, half_made))?;
     disk.rename(half_made, names::IDENTITY).map_err(at(disk, names::IDENTITY))?;

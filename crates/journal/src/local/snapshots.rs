@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Disk, DiskFile, JournalError, Position, Snapshot,
-    disk::{read_full, write_all},
+    disk::{create_anew, read_full, write_all},
 };
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -36,9 +36,6 @@ pub(crate) fn read(disk: &dyn Disk, position: Position, id: JournalId) -> Result
 /// Writes it whole and durable, or returns an error and leaves at most a half-made file.
 pub(crate) fn write(disk: &dyn Disk, snapshot: &Snapshot, id: JournalId) -> Result<(), JournalError> {
     let half_made = names::SNAPSHOT_HALF_MADE;
-    if names::Names::read(disk).map_err(at(disk, ""))?.half_made.iter().any(|name| name == half_made) {
-        disk.remove(half_made).map_err(at(disk, half_made))?;
-    }
     let written = fill(disk, half_made, snapshot, id);
     if let Err(error) = written {
         // What is left of it takes room, on a disk that may just be full. The next start removes it otherwise.
@@ -51,7 +48,7 @@ pub(crate) fn write(disk: &dyn Disk, snapshot: &Snapshot, id: JournalId) -> Resu
 }
 
 fn fill(disk: &dyn Disk, name: &str, snapshot: &Snapshot, id: JournalId) -> Result<(), JournalError> {
-    let file = disk.create(name).map_err(at(disk, name))?;
+    let file = create_anew(disk, name).map_err(at(disk, name))?;
     let crc = crc32c::crc32c(&snapshot.bytes);
     let fields = [snapshot.position, snapshot.bytes.len() as u64, u64::from(crc), 0];
     let header = FileHeader { kind: FileKind::Snapshot, id, fields }.encode();
@@ -70,7 +67,7 @@ fn check_file(
     id: JournalId,
 ) -> Result<(), JournalError> {
     let (length, expected) = check_header(disk, name, file, position, id)?;
-    let mut piece = vec![0; PIECE_BYTES];
+    let mut piece = vec![0; length.min(PIECE_BYTES as u64) as usize];
     let (mut done, mut crc) = (0, 0);
     while done < length {
         let wanted = (length - done).min(PIECE_BYTES as u64) as usize;

@@ -15,7 +15,10 @@ use std::{
 };
 
 use super::{Making, names, shared::Shared};
-use crate::{DiskFile, JournalError, disk::write_all};
+use crate::{
+    DiskFile, JournalError,
+    disk::{create_anew, write_all},
+};
 
 /// So much is written between two flushes, lest the flushes of the writer wait behind a whole segment.
 const STEP_BYTES: u64 = 1 << 20;
@@ -73,7 +76,7 @@ impl Supply {
             if let Some(name) = state.spares.pop() {
                 return Ok(Some(name));
             }
-            state.no_spare == Some(io::ErrorKind::StorageFull)
+            state.no_spare.is_some_and(is_full)
         };
         // Whoever appends to a full disk again and again shall not fill it with zeroes each time.
         if known_full {
@@ -81,7 +84,7 @@ impl Supply {
         }
         match self.make_ahead() {
             Ok(()) => Ok(self.shared.state().spares.pop()),
-            Err(error) if kind_of(&error) == io::ErrorKind::StorageFull => Ok(None),
+            Err(error) if is_full(kind_of(&error)) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -114,7 +117,7 @@ impl Supply {
     fn make(&self) -> Result<(), JournalError> {
         let shared = &self.shared;
         let half_made = names::SEGMENT_HALF_MADE;
-        let made = shared.disk.create(half_made).and_then(|file| self.fill(&*file));
+        let made = create_anew(&*shared.disk, half_made).and_then(|file| self.fill(&*file));
         if let Err(source) = made {
             let _ = shared.disk.remove(half_made);
             return Err(JournalError::Io { place: shared.disk.place(half_made), source });
@@ -176,6 +179,10 @@ impl Supply {
             *asked = false;
         }
     }
+}
+
+fn is_full(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn kind_of(error: &JournalError) -> io::ErrorKind {
