@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use maitred::FarOptions;
+use serde::Serialize;
 
 use crate::{
     cli::{
@@ -28,7 +29,7 @@ pub struct ScenarioArgs {
     /// Whose time counts there; `manual` says that it may be moved
     #[arg(long, value_name = "manual", requires = "server")]
     clock: Option<Clock>,
-    /// Where each file gets a journal of its own, dropped afterwards: a folder, or `memory:`
+    /// Where each file gets a journal of its own, dropped afterwards: a folder, or `memory:` [default: memory:]
     #[arg(long, value_name = "URL")]
     journal: Option<String>,
     /// A file with the token to carry to the server; else it is taken from MAITRED_TOKEN
@@ -44,11 +45,18 @@ enum Clock {
     Manual,
 }
 
+#[derive(Serialize)]
+struct Played {
+    files: Vec<Report>,
+    /// How many of them did not go as they say.
+    failed: usize,
+}
+
 const HELP: &str = "\
 Examples:
   maitred scenario scenarios/*.txt
   maitred serve --clock manual & maitred scenario --server http://127.0.0.1:7654 --clock manual mine.txt
-  maitred scenario mine.txt --json
+  maitred scenario mine.txt --journal /tmp --json         # on a disk
 
 A file is a story, one command a line:
 
@@ -71,7 +79,7 @@ pub async fn run(args: ScenarioArgs) -> Result<u8, Failure> {
     }
     let failed = reports.iter().filter(|report| !report.passed()).count();
     match args.json {
-        true => out.json(&serde_json::json!({ "files": reports, "failed": failed })),
+        true => out.json(&Played { files: reports, failed }),
         false => out.line(&summary(&reports, failed)),
     }
     Ok(if failed == 0 { exit::OK } else { exit::FAILED })
@@ -90,8 +98,7 @@ fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
         return Ok(Stage::Server { url: url.clone(), options });
     }
     match args.journal.as_deref() {
-        None => Ok(Stage::Folder(std::env::temp_dir())),
-        Some("memory:") => Ok(Stage::Memory),
+        None | Some("memory:") => Ok(Stage::Memory),
         Some(folder) if !folder.contains("://") => Ok(Stage::Folder(PathBuf::from(folder))),
         Some(other) => Err(Failure::new(exit::USAGE, format!("this build has no journal for `{other}`"))
             .hint("allowed: a folder, or `memory:`")),

@@ -3,11 +3,12 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use maitred::{
-    Client, Far, FarOptions,
+    Client, Far, FarOptions, Memory, SystemClock,
     local::{Node, NodeOptions},
 };
 use maitred_api::{Context, Problem, Reason};
@@ -16,29 +17,26 @@ use tempfile::TempDir;
 /// What every file gets a world of its own on.
 #[derive(Clone, Debug)]
 pub enum Stage {
+    /// A journal in memory. A restart loses what it had not made durable, as a crash of the machine does.
+    Memory,
     /// A journal in a folder of its own, made in this one and removed afterwards.
     Folder(PathBuf),
-    /// A journal in memory. It does not outlive its node, so `restart` cannot be played.
-    Memory,
     /// A server whose clock is moved by hand; each file in a namespace of its own.
     Server { url: String, options: FarOptions },
 }
 
 /// The running limiter of one file.
 pub enum World {
-    Node { node: Node, folder: Option<TempDir>, root: Option<PathBuf> },
+    Memory { node: Node, memory: Memory },
+    Folder { node: Node, folder: TempDir, root: PathBuf },
     Server { far: Far, url: String, options: FarOptions, namespace: String },
 }
 
 impl World {
     pub async fn open(stage: &Stage) -> Result<World, String> {
         match stage {
-            Stage::Folder(root) => {
-                let folder = new_folder(root)?;
-                let node = start(Some(folder.path())).await?;
-                Ok(World::Node { node, folder: Some(folder), root: Some(root.clone()) })
-            }
-            Stage::Memory => Ok(World::Node { node: start(None).await?, folder: None, root: None }),
+            Stage::Memory => Self::in_memory(Memory::local(Arc::new(SystemClock))).await,
+            Stage::Folder(root) => Self::in_folder(new_folder(root)?, root).await,
             Stage::Server { url, options } => {
                 let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
                 far.now().await.map_err(|problem| no_manual_clock(url, &problem))?;
@@ -48,16 +46,27 @@ impl World {
         }
     }
 
+    async fn in_memory(memory: Memory) -> Result<World, String> {
+        let node = start(NodeOptions { memory: Some(memory.clone()), ..NodeOptions::default() }).await?;
+        Ok(World::Memory { node, memory })
+    }
+
+    async fn in_folder(folder: TempDir, root: &Path) -> Result<World, String> {
+        let node =
+            start(NodeOptions { folder: Some(folder.path().to_owned()), ..NodeOptions::default() }).await?;
+        Ok(World::Folder { node, folder, root: root.to_owned() })
+    }
+
     pub fn client(&self) -> Client {
         match self {
-            World::Node { node, .. } => Client::Near(node.clone()),
+            World::Memory { node, .. } | World::Folder { node, .. } => Client::Near(node.clone()),
             World::Server { far, .. } => Client::Far(far.clone()),
         }
     }
 
     pub fn context(&self) -> Context {
         let namespace = match self {
-            World::Node { .. } => None,
+            World::Memory { .. } | World::Folder { .. } => None,
             World::Server { namespace, .. } => Some(namespace.clone()),
         };
         Context { namespace, by: Some("scenario".to_owned()), ..Context::default() }
@@ -65,19 +74,20 @@ impl World {
 
     /// The world after a restart, beside the one before it, which still holds its lines.
     ///
-    /// A node is not stopped first: its folder is copied while it runs. The copy is what a killed process would
-    /// leave, since everything answered is on disk and nothing was closed. Over HTTP only the connections are new.
+    /// A node is killed, not stopped: from one in memory the journal is taken away, so that it can write nothing
+    /// more; the folder of one on a disk is copied while it runs, and the copy is what a killed process would
+    /// leave. Over HTTP only the connections are new.
     pub async fn restarted(&self) -> Result<World, String> {
         match self {
-            World::Node { folder: Some(folder), root: Some(root), .. } => {
+            World::Memory { memory, .. } => {
+                memory.lose_unsynced();
+                Self::in_memory(memory.clone()).await
+            }
+            World::Folder { folder, root, .. } => {
                 let copy = new_folder(root)?;
                 copy_files(folder.path(), copy.path())
                     .map_err(|error| format!("cannot copy the journal: {error}"))?;
-                let node = start(Some(copy.path())).await?;
-                Ok(World::Node { node, folder: Some(copy), root: Some(root.clone()) })
-            }
-            World::Node { .. } => {
-                Err("a journal in memory does not survive a restart; leave --journal out".to_owned())
+                Self::in_folder(copy, root).await
             }
             World::Server { url, options, namespace, .. } => {
                 let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
@@ -88,10 +98,16 @@ impl World {
     }
 
     pub async fn close(self) {
-        if let World::Node { node, .. } = self {
-            node.stop(Duration::ZERO).await;
+        match self {
+            World::Memory { node, .. } | World::Folder { node, .. } => node.stop(Duration::ZERO).await,
+            World::Server { .. } => {}
         }
     }
+}
+
+async fn start(options: NodeOptions) -> Result<Node, String> {
+    let options = NodeOptions { manual_clock: true, ..options };
+    Node::start(options).await.map_err(|error| error.to_string())
 }
 
 fn new_folder(root: &Path) -> Result<TempDir, String> {
@@ -100,12 +116,6 @@ fn new_folder(root: &Path) -> Result<TempDir, String> {
         tempfile::Builder::new().prefix("maitred-scenario-").tempdir_in(root)
     };
     make().map_err(|error| format!("cannot make a folder in {}: {error}", root.display()))
-}
-
-async fn start(folder: Option<&Path>) -> Result<Node, String> {
-    let folder = folder.map(Path::to_owned);
-    let options = NodeOptions { folder, manual_clock: true, ..NodeOptions::default() };
-    Node::start(options).await.map_err(|error| error.to_string())
 }
 
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
