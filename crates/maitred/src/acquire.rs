@@ -1,0 +1,174 @@
+//! Asking for a slot.
+
+mod asking;
+
+use std::{
+    pin::Pin,
+    time::{Duration, Instant},
+};
+
+use maitred_api::{AcquireFields, ConfirmMode, HoldMode, WeightedLimit};
+use maitred_engine::bounds::{TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS};
+
+use crate::{
+    Maitred, Slot,
+    error::{AcquireError, millis},
+};
+use asking::Asking;
+
+/// A question for a slot; await it. Made by [`Maitred::acquire`].
+///
+/// # Cancel safety
+/// Dropped at any moment, before, while and after it waits, it leaves nothing behind: the slot leaves the queue, and a
+/// grant that was already on its way is given back. It loses its place in the queue.
+#[must_use = "nothing is asked until it is awaited"]
+#[derive(Clone, Debug)]
+pub struct Acquire {
+    home: Maitred,
+    fields: AcquireFields,
+    timeout: Duration,
+}
+
+impl Maitred {
+    /// Asks for a slot of a limit: first come, first served, waiting up to 24 h unless changed.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let maitred = maitred::Maitred::memory().await?;
+    /// maitred.declare("voice-calls", 20, Duration::from_secs(45 * 60)).await?;
+    /// maitred.declare("outbound", 100, Duration::from_secs(3600)).await?;
+    ///
+    /// let slot = maitred
+    ///     .acquire("voice-calls")
+    ///     .and("outbound").weight(2) // both or none, no deadlock whatever the order
+    ///     .label("call to Ana")
+    ///     .run("run-1")
+    ///     .timeout(Duration::from_secs(30 * 60))
+    ///     .await?;
+    /// assert!(slot.expires_in() <= Duration::from_secs(45 * 60));
+    /// slot.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire(&self, limit: impl Into<String>) -> Acquire {
+        let fields = AcquireFields {
+            limits: vec![WeightedLimit { limit: limit.into(), ..WeightedLimit::default() }],
+            confirm: ConfirmMode::Auto,
+            ..AcquireFields::default()
+        };
+        Acquire { home: self.clone(), fields, timeout: Duration::from_millis(TIMEOUT_DEFAULT_MS) }
+    }
+
+    /// Runs the body while a slot of this limit is held. The slot is given back when the body returns, whatever it
+    /// returns, and when it panics or is cancelled.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let maitred = maitred::Maitred::memory().await?;
+    /// # maitred.declare("partner-api", 5, Duration::from_secs(60)).await?;
+    /// let answer = maitred.with_limit("partner-api", async |slot| slot.fence()).await?;
+    /// # assert_eq!(answer, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// There was no slot, and the body did not run.
+    pub async fn with_limit<T>(
+        &self,
+        limit: impl Into<String>,
+        body: impl AsyncFnOnce(&Slot) -> T,
+    ) -> Result<T, AcquireError> {
+        self.acquire(limit).with(body).await
+    }
+}
+
+impl Acquire {
+    /// A limit more: the slot is granted when it is first in the queue of all and all have room, at one instant.
+    /// At most 8.
+    pub fn and(mut self, limit: impl Into<String>) -> Self {
+        self.fields.limits.push(WeightedLimit { limit: limit.into(), ..WeightedLimit::default() });
+        self
+    }
+
+    /// How much of the limit named last the slot takes, 1 if not given, at most 100 000. A weight over its capacity
+    /// is refused at once.
+    pub fn weight(mut self, weight: u32) -> Self {
+        if let Some(last) = self.fields.limits.last_mut() {
+            last.weight = weight.into();
+        }
+        self
+    }
+
+    /// What people find it by. No personal data.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.fields.label = Some(label.into());
+        self
+    }
+
+    /// How long to stay in the queue, 24 h if not given, at most 400 days. Zero does not wait.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The run it is for: when that ends, the slot leaves the queue.
+    pub fn run(mut self, run: impl Into<String>) -> Self {
+        self.fields.run = Some(run.into());
+        self
+    }
+
+    /// The workflow it is for, shown to people.
+    pub fn workflow(mut self, workflow: impl Into<String>) -> Self {
+        self.fields.workflow = Some(workflow.into());
+        self
+    }
+
+    /// Frees the slot also when its run ends.
+    pub fn until_run_ends(mut self) -> Self {
+        self.fields.hold = HoldMode::Run;
+        self
+    }
+
+    /// Runs the body while the slot is held, as [`Maitred::with_limit`] does.
+    ///
+    /// # Errors
+    /// There was no slot, and the body did not run.
+    pub async fn with<T>(self, body: impl AsyncFnOnce(&Slot) -> T) -> Result<T, AcquireError> {
+        let slot = self.await?;
+        let outcome = body(&slot).await;
+        // If no answer comes, the client goes on asking by itself; the body's outcome does not depend on it.
+        let _ = slot.release().await;
+        Ok(outcome)
+    }
+
+    /// The answer, over as many slot ids as it takes.
+    async fn answered(mut self) -> Result<Slot, AcquireError> {
+        let started = Instant::now();
+        let timeout = self.timeout;
+        self.fields.timeout = millis(timeout).into();
+        // Longer ones are refused by the limiter, in its own words.
+        let ends = started + timeout.min(2 * Duration::from_millis(TIMEOUT_MAX_MS));
+        loop {
+            let mut asking = Asking::new(&self.home, self.fields.clone(), timeout, ends);
+            match asking.settle().await? {
+                Some(slot) => return Ok(slot),
+                // The limiter took a lost connection for a hang-up. What is left of the timeout is asked for anew.
+                None => self.fields.timeout = millis(ends.saturating_duration_since(Instant::now())).into(),
+            }
+        }
+    }
+}
+
+impl IntoFuture for Acquire {
+    type Output = Result<Slot, AcquireError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.answered())
+    }
+}
