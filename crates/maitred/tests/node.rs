@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use maitred::{
     api::{
-        AcquireFields, AdmitFields, Answer, BatchItem, Call, ConfirmMode, Context, Given, NamedLimit, Problem, Reason,
-        SlotState, SpecFields,
+        AcquireFields, AdmitFields, Answer, BatchItem, Call, ConfirmMode, Context, Given, NamedLimit,
+        Problem, Reason, SlotState, SpecFields,
     },
     local::{Node, NodeOptions},
 };

@@ -147,6 +147,7 @@ impl Counters {
             return String::new();
         }
         text.truncate(text.trim_end().trim_end_matches("# EOF").len());
+        debug_assert!(text.ends_with('\n'));
         text
     }
 }
