@@ -145,7 +145,7 @@ async fn wait(
     let deadline = timeout.and_then(|timeout| line.since.checked_add(timeout));
     let granted = tokio::select! {
         biased;
-        taken = shared.semaphore.acquire_many(asked) => match taken {
+        taken = shared.line.acquire_many(asked) => match taken {
             Ok(taken) => {
                 let task = taker.task();
                 Ok((line.served(taken, asked, task), task))
@@ -178,7 +178,8 @@ struct InLine<'a> {
 impl<'a> InLine<'a> {
     fn enter(shared: &'a Shared) -> Self {
         let since = Instant::now();
-        shared.ledger().wait_begins(since);
+        let added = shared.ledger().wait_begins(since);
+        shared.line.add_permits(added as usize);
         Self { shared, since, end: Some(WaitEnd::Left) }
     }
 
@@ -187,7 +188,11 @@ impl<'a> InLine<'a> {
         let now = Instant::now();
         let mut ledger = self.shared.ledger();
         self.end = None;
-        ledger.wait_ended(now, WaitEnd::Answered(now.saturating_duration_since(self.since)));
+        ledger.wait_ended(
+            now,
+            WaitEnd::Answered(now.saturating_duration_since(self.since)),
+            &self.shared.line,
+        );
         ledger.task_holds.took(task);
         taken.forget();
         ledger.granted(now, asked)
@@ -202,7 +207,7 @@ impl<'a> InLine<'a> {
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
         if let Some(end) = self.end {
-            self.shared.ledger().wait_ended(Instant::now(), end);
+            self.shared.ledger().wait_ended(Instant::now(), end, &self.shared.line);
         }
     }
 }

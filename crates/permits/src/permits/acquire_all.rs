@@ -77,7 +77,7 @@ impl AcquireAll {
     async fn take(self) -> Result<Vec<Permit>, AcquireError> {
         for (limit, count) in &self.wanted {
             limit.check(*count)?;
-            if limit.semaphore.is_closed() {
+            if limit.line.is_closed() {
                 return Err(limit.closed());
             }
         }

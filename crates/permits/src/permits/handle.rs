@@ -180,13 +180,13 @@ impl Permits {
     /// Gives no permit any more: those who wait, and all who come, get [`AcquireError::Closed`]. Holders keep theirs
     /// and give them back as ever.
     pub fn close(&self) {
-        self.shared.semaphore.close();
+        self.shared.line.close();
     }
 
     /// Whether [`close`](Self::close) was called.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.semaphore.is_closed()
+        self.shared.line.is_closed()
     }
 
     /// Name.
@@ -217,7 +217,7 @@ impl Permits {
     #[must_use]
     pub fn signals(&self) -> Signals {
         let now = Instant::now();
-        Signals::read(&self.shared.name, &self.shared.semaphore, &mut self.shared.ledger(), now)
+        Signals::read(&self.shared.name, &self.shared.line, &mut self.shared.ledger(), now)
     }
 
     /// Available permits and ends of holds over the last hour, in whole intervals of

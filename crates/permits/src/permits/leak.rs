@@ -180,7 +180,7 @@ fn evidence(
     now: Instant,
 ) -> LeakEvidence {
     let oldest_hold = ledger.holds.oldest(now).unwrap_or_default();
-    LeakEvidence { sign, steps, step, long_held, oldest_hold, waiting: ledger.waiting }
+    LeakEvidence { sign, steps, step, long_held, oldest_hold, waiting: ledger.circulation.waiting() }
 }
 
 impl fmt::Display for LeakVerdict {

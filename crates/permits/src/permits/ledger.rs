@@ -3,6 +3,7 @@
 //! One lock, taken once when a permit is given and once when it comes back, so that numbers which belong together
 //! agree. Nothing that is not ours runs while it is held: no waker, no log line, no drop of a user's value.
 
+use std::mem;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -28,15 +29,22 @@ pub(crate) struct Totals {
     pub(crate) rejected: u64,
 }
 
+/// Holds that ended since the clock was last looked at.
+#[derive(Default)]
+struct Ended {
+    completed: u64,
+    failed: u64,
+}
+
 pub(crate) struct Ledger {
     pub(crate) circulation: Circulation,
     pub(crate) holds: Holds,
     pub(crate) history: History,
     pub(crate) waits: Waits,
     pub(crate) totals: Totals,
+    ended: Ended,
     pub(crate) in_flight: u32,
     pub(crate) in_flight_peak: u32,
-    pub(crate) waiting: u32,
     pub(crate) task_holds: TaskHolds,
 }
 
@@ -48,9 +56,9 @@ impl Ledger {
             history: History::new(epoch, size),
             waits: Waits::new(),
             totals: Totals::default(),
+            ended: Ended::default(),
             in_flight: 0,
             in_flight_peak: 0,
-            waiting: 0,
             task_holds: TaskHolds::default(),
         }
     }
@@ -60,6 +68,7 @@ impl Ledger {
         if self.history.roll(now) {
             self.waits.roll(self.history.index() / INTERVALS_PER_TURN);
         }
+        self.book_ended();
     }
 
     /// Permits were free and are given without a wait.
@@ -79,29 +88,45 @@ impl Ledger {
         self.holds.begin(now, permits)
     }
 
-    pub(crate) fn released(&mut self, now: Instant, key: HoldKey, failed: bool) {
-        self.roll(now);
+    /// A hold has ended.
+    ///
+    /// Reading the clock is the dearest part of it. While somebody waits it is left out: nothing is available before or
+    /// after, and whoever is served by this release books the end with its own time a moment later.
+    pub(crate) fn released(&mut self, key: HoldKey, failed: bool) {
         let permits = self.holds.end(key);
         self.in_flight -= permits;
         self.totals.released += u64::from(permits);
-        self.totals.failed += u64::from(failed);
-        self.totals.completed += u64::from(!failed);
-        let interval = self.history.current();
-        interval.failed += u64::from(failed);
-        interval.completed += u64::from(!failed);
-        self.stands();
+        self.ended.failed += u64::from(failed);
+        self.ended.completed += u64::from(!failed);
+        if self.circulation.waiting() == 0 {
+            self.roll(Instant::now());
+            self.stands();
+        }
     }
 
-    pub(crate) fn wait_begins(&mut self, now: Instant) {
+    /// Moves the ends of holds since the last look at the clock into the books.
+    fn book_ended(&mut self) {
+        let Ended { completed, failed } = mem::take(&mut self.ended);
+        self.totals.completed += completed;
+        self.totals.failed += failed;
+        let interval = self.history.current();
+        interval.completed += completed;
+        interval.failed += failed;
+    }
+
+    /// Somebody joins the line. The answer is how many permits to add to the semaphore, after the lock.
+    #[must_use]
+    pub(crate) fn wait_begins(&mut self, now: Instant) -> u32 {
         self.roll(now);
-        self.waiting += 1;
+        let added = self.circulation.join();
         self.stands();
+        added
     }
 
     /// A wait is over.
-    pub(crate) fn wait_ended(&mut self, now: Instant, end: WaitEnd) {
+    pub(crate) fn wait_ended(&mut self, now: Instant, end: WaitEnd, line: &Semaphore) {
         self.roll(now);
-        self.waiting -= 1;
+        self.circulation.leave(line);
         if let WaitEnd::Answered(wait) = end {
             self.waits.record(wait);
         }
@@ -122,9 +147,9 @@ impl Ledger {
 
     /// Changes the size; the answer is how many permits to add to the semaphore, after the lock.
     #[must_use]
-    pub(crate) fn resize(&mut self, now: Instant, size: u32, semaphore: &Semaphore) -> u32 {
+    pub(crate) fn resize(&mut self, now: Instant, size: u32, line: &Semaphore) -> u32 {
         self.roll(now);
-        let added = self.circulation.resize(size, semaphore);
+        let added = self.circulation.resize(size, line);
         self.stands();
         added
     }
@@ -132,7 +157,7 @@ impl Ledger {
     /// While somebody waits nothing is available: what is free is set aside for the head of the line.
     fn stands(&mut self) {
         let free = self.circulation.size().saturating_sub(self.in_flight);
-        let waiting = self.waiting > 0;
+        let waiting = self.circulation.waiting() > 0;
         self.history.stands_at(if waiting { 0 } else { free }, waiting);
     }
 }

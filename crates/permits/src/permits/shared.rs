@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, Semaphore, TryAcquireError as NotTaken};
+use tokio::sync::{Notify, Semaphore};
 use tokio::task;
 use tokio::time::Instant;
 
@@ -20,7 +20,8 @@ pub(crate) struct Shared {
     /// Order of creation: the fixed order in which several are taken.
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
-    pub(crate) semaphore: Semaphore,
+    /// Those who wait, in order. While nobody does, free permits are with the ledger's circulation.
+    pub(crate) line: Semaphore,
     ledger: Mutex<Ledger>,
     /// Wakes those who wait for several permits, to see whether the size still allows it.
     resized: Notify,
@@ -32,7 +33,7 @@ impl Shared {
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
             name,
-            semaphore: Semaphore::new(size as usize),
+            line: Semaphore::new(0),
             ledger: Mutex::new(Ledger::new(Instant::now(), size)),
             resized: Notify::new(),
         }
@@ -47,50 +48,41 @@ impl Shared {
     }
 
     pub(crate) fn available(&self) -> u32 {
-        self.ledger().circulation.available(&self.semaphore)
+        self.ledger().circulation.available(&self.line)
     }
 
     /// Takes and books permits if they are free; `None` if one has to wait; an error if waiting would be in vain.
-    ///
-    /// tokio counts a permit as free only while nobody is in line, so this never passes a waiter by.
     pub(crate) fn take_now(
         &self,
         asked: u32,
         task: Option<task::Id>,
     ) -> Result<Option<HoldKey>, AcquireError> {
-        self.check(asked)?;
-        loop {
-            let taken = match self.semaphore.try_acquire_many(asked) {
-                Ok(taken) => taken,
-                Err(NotTaken::NoPermits) => return Ok(None),
-                Err(NotTaken::Closed) => return Err(self.closed()),
-            };
-            let now = Instant::now();
-            let mut ledger = self.ledger();
-            taken.forget(); // from here on they are in our books, not in tokio's guard
-            let Some(left_over) = ledger.circulation.pay_with(asked) else {
-                ledger.task_holds.took(task);
-                return Ok(Some(ledger.granted_at_once(now, asked)));
-            };
-            drop(ledger);
-            self.semaphore.add_permits(left_over as usize);
+        if self.line.is_closed() {
+            return Err(self.closed());
         }
+        self.check(asked)?;
+        let now = Instant::now();
+        let mut ledger = self.ledger();
+        if !ledger.circulation.take(asked, &self.line) {
+            return Ok(None);
+        }
+        ledger.task_holds.took(task);
+        Ok(Some(ledger.granted_at_once(now, asked)))
     }
 
     /// Ends a hold. Booked first: whoever gets the permits next must not find them still booked as in flight.
     pub(crate) fn give_back(&self, key: HoldKey, permits: u32, taker: Option<task::Id>, failed: bool) {
-        let now = Instant::now();
         let mut ledger = self.ledger();
-        ledger.released(now, key, failed);
+        ledger.released(key, failed);
         ledger.task_holds.gave_back(taker);
-        let returned = ledger.circulation.come_free(permits);
+        let returned = ledger.circulation.give_back(permits);
         drop(ledger);
-        self.semaphore.add_permits(returned as usize);
+        self.line.add_permits(returned as usize);
     }
 
     pub(crate) fn resize(&self, size: u32) {
-        let added = self.ledger().resize(Instant::now(), size, &self.semaphore);
-        self.semaphore.add_permits(added as usize);
+        let added = self.ledger().resize(Instant::now(), size, &self.line);
+        self.line.add_permits(added as usize);
         self.resized.notify_waiters();
     }
 
@@ -98,7 +90,8 @@ impl Shared {
     pub(crate) fn timed_out(&self, asked: u32, timeout: Duration) -> AcquireError {
         let mut ledger = self.ledger();
         ledger.timed_out(Instant::now());
-        let (size, in_flight, waiting) = (ledger.circulation.size(), ledger.in_flight, ledger.waiting);
+        let (size, in_flight, waiting) =
+            (ledger.circulation.size(), ledger.in_flight, ledger.circulation.waiting());
         AcquireError::TimedOut { name: Arc::clone(&self.name), asked, timeout, in_flight, size, waiting }
     }
 

@@ -65,22 +65,21 @@ impl Signals {
     }
 
     /// Reads everything. The caller holds the ledger, so its numbers agree with each other.
-    pub(crate) fn read(name: &Arc<str>, semaphore: &Semaphore, ledger: &mut Ledger, now: Instant) -> Self {
+    pub(crate) fn read(name: &Arc<str>, line: &Semaphore, ledger: &mut Ledger, now: Instant) -> Self {
         ledger.roll(now);
         let recent = ledger.history.recent(now);
         let per_s =
             |count: u64| if recent.span.is_zero() { 0.0 } else { count as f64 / recent.span.as_secs_f64() };
         let circulation = &ledger.circulation;
-        let found = semaphore.available_permits() as u64 + u64::from(ledger.in_flight);
         let totals = ledger.totals;
         Self {
             name: Arc::clone(name),
             size: circulation.size(),
-            available: circulation.available(semaphore),
+            available: circulation.available(line),
             in_flight: ledger.in_flight,
-            set_aside: u32::try_from(circulation.permits().saturating_sub(found)).unwrap_or(u32::MAX),
+            set_aside: circulation.set_aside(line, ledger.in_flight),
             in_flight_peak: ledger.in_flight_peak,
-            waiting: ledger.waiting,
+            waiting: circulation.waiting(),
             acquired: totals.acquired,
             released: totals.released,
             timeouts: totals.timeouts,
