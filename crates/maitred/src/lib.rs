@@ -28,6 +28,8 @@ pub use maitred_engine::{
     names::SlotId,
     time::{format_duration, parse_duration},
 };
+// What `NodeOptions::memory` is made of; the server's scenario player uses it.
+pub use maitred_journal::{Memory, SystemClock};
 pub use maitred_permits::{permits, plan};
 pub use releaser::Leftovers;
 pub use slot::{Released, Slot};
