@@ -47,7 +47,6 @@ pub struct Session {
     pub client: Client,
     pub context: Context,
     pub out: Output,
-    url: String,
 }
 
 impl Session {
@@ -56,7 +55,7 @@ impl Session {
         let far = Far::connect(&options.url, far)?;
         let context = Context { namespace: options.agent.clone(), by: Some(caller()), ..Context::default() };
         let out = Output::new(options.json, options.header);
-        Ok(Session { client: Client::Far(far), context, out, url: options.url.clone() })
+        Ok(Session { client: Client::Far(far), context, out })
     }
 
     pub fn because(mut self, why: &Why) -> Session {
@@ -121,10 +120,7 @@ impl Session {
                 failure.hint("see all: maitred limits list")
             }
             (Reason::Unavailable, _) => failure
-                .hint(format!(
-                    "is it running? start one: maitred dev, or maitred serve   (asked: {})",
-                    self.url
-                ))
+                .hint("is it running? start one: maitred dev, or maitred serve")
                 .hint("another server: --url URL or MAITRED_URL"),
             (Reason::Unknown, _) => failure.hint("it is safe to run the same command again"),
             (Reason::Unauthorized, _) => failure.hint("give the token: --token-file FILE or MAITRED_TOKEN"),

@@ -177,12 +177,14 @@ impl Wait<'_> {
 
     fn timed_out(&self) -> Failure {
         let limit = self.limit;
-        let waited = self.progress.waited();
-        Failure::new(
-            exit::TIMED_OUT,
-            format!("no slot of `{limit}` was free within the timeout (waited {waited})"),
-        )
-        .hint(format!("who holds what: maitred limits slots {limit}"))
+        let told = match self.fields.timeout.whole_number() {
+            Some(0) => format!("no slot of `{limit}` is free now"),
+            _ => format!(
+                "no slot of `{limit}` was free within the timeout (waited {})",
+                self.progress.waited()
+            ),
+        };
+        Failure::new(exit::TIMED_OUT, told).hint(format!("who holds what: maitred limits slots {limit}"))
     }
 
     fn ended(&self, state: SlotState) -> Failure {

@@ -1,0 +1,11 @@
+//! The command line as its users see it: whole output, stderr and exit status, against a server in this process
+//! whose clock stands still until a test moves it.
+
+mod apply;
+mod help;
+mod limits;
+mod run;
+mod slots;
+mod stage;
+mod terminal;
+mod trouble;

@@ -1,0 +1,122 @@
+//! Servers that are not there, or not what was asked for.
+
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    process::Stdio,
+};
+
+use crate::stage::{Stage, command, done, until};
+
+#[test]
+fn no_server_is_status_7_with_what_to_do() {
+    let unreachable = done(command("http://127.0.0.1:1", &["limits", "list"]).output().unwrap());
+    unreachable.fails(
+        7,
+        "error: no server could be reached at http://127.0.0.1:1/: Connection refused (os error 111)\n  \
+         is it running? start one: maitred dev, or maitred serve\n  another server: --url URL or MAITRED_URL\n",
+    );
+    for args in [["acquire", "l"].as_slice(), &["release", "s"], &["run", "--limit", "l", "--", "true"]] {
+        assert_eq!(done(command("http://127.0.0.1:1", args).output().unwrap()).status, 7, "{args:?}");
+    }
+}
+
+#[test]
+fn something_else_on_the_port_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream
+                .write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 5\r\nconnection: close\r\n\r\nnope\n");
+        }
+    });
+    let refused = done(command(&url, &["limits", "list"]).output().unwrap());
+    assert_eq!(refused.status, 7);
+    assert!(refused.stderr.contains("is not this server"), "{refused:?}");
+}
+
+#[test]
+fn tokens_come_from_a_file_or_the_environment() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    std::fs::write(&path, format!("# ours\nops {token}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let file = path.to_str().unwrap();
+    let mut server = command("", &["dev", "--listen", "127.0.0.1:0", "--log", "error", "--token-file", file]);
+    let mut server = server.current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 256];
+    let read = server.stdout.as_mut().unwrap().read(&mut first).unwrap();
+    let banner = String::from_utf8_lossy(&first[..read]).into_owned();
+    let url = banner.split_whitespace().find(|word| word.starts_with("http://")).unwrap();
+
+    let without = done(command(url, &["limits", "list"]).output().unwrap());
+    assert_eq!(without.status, 4);
+    assert!(without.stderr.contains("give the token: --token-file FILE or MAITRED_TOKEN"), "{without:?}");
+    let by_file = done(command(url, &["limits", "list", "--token-file", file]).output().unwrap());
+    assert_eq!(by_file.status, 0, "{by_file:?}");
+    let by_environment = command(url, &["limits", "list"]).env("MAITRED_TOKEN", token).output().unwrap();
+    assert_eq!(done(by_environment).stdout, by_file.stdout);
+    let wrong = command(url, &["limits", "list"]).env("MAITRED_TOKEN", "wrong").output().unwrap();
+    assert_eq!(done(wrong).status, 4);
+    let missing = done(command(url, &["limits", "list", "--token-file", "no-such-file"]).output().unwrap());
+    assert_eq!(missing.status, 4);
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+/// The server dies under a waiting command and comes back on the same folder: the command keeps its place.
+#[test]
+fn a_wait_survives_the_servers_death() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let url = format!("http://{addr}");
+    let start = || {
+        let mut server = command("", &["serve", "--listen", &addr, "--log", "error", "--data", "data"]);
+        let server = server.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
+        until("the server answers", || command(&url, &["limits", "list"]).output().unwrap().status.success());
+        server
+    };
+    std::fs::write(folder.path().join("maitred.toml"), "[limits.l]\ncapacity = 1\nmax_hold = \"10m\"\n")
+        .unwrap();
+    let run = |args: &[&str]| done(command(&url, args).output().unwrap());
+    let mut server = start();
+    run(&["acquire", "l", "--slot", "a"]).prints("a\n");
+    let mut waiting = command(&url, &["acquire", "l", "--slot", "b"]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until("b waits", || run(&["limits", "list"]).stdout.starts_with("l\t1\t0\t1\t1\t"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let mut server = start();
+    run(&["release", "a"]).prints("a\tyes\treleased\n");
+    let taken = done(waiting.wait_with_output().unwrap());
+    assert_eq!((taken.status, taken.stdout.as_str()), (0, "b\n"));
+    assert!(run(&["limits", "slots", "l"]).stdout.starts_with("busy\t\tb\t"));
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let stage = Stage::still();
+    for n in 0..300 {
+        stage.declare(&format!("limit-with-a-long-name-{n:04}"), 1, "1m");
+    }
+    let script = format!("{} limits list --json | head -c 10", env!("CARGO_BIN_EXE_maitred"));
+    let piped = std::process::Command::new("bash").args(["-c", &format!("set -o pipefail; {script}")]);
+    let mut piped = piped_with(piped, &stage.url);
+    let ended = done(piped.output().unwrap());
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
+}
+
+fn piped_with(command: &mut std::process::Command, url: &str) -> std::process::Command {
+    let mut fresh = std::process::Command::new(command.get_program());
+    fresh.args(command.get_args()).env("MAITRED_URL", url);
+    fresh
+}
