@@ -120,20 +120,15 @@ fn run(options: ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
 
 async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
-    let running = start(options, limiting).await?;
-    banner::print(options, running.server.addr, running.has_tokens);
-    let failed = loop {
-        tokio::select! {
-            reason = running.node.failed() => break Some(reason),
-            _ = signals.hang_up.recv() => {
-                reload(&running.node, running.config.as_deref()).await;
-            }
-            name = signals.end.next() => {
-                tracing::info!(signal = name, "stopping");
-                break None;
-            }
+    let running = tokio::select! {
+        running = start(options, limiting) => running?,
+        name = signals.end.next() => {
+            tracing::info!(signal = name, "stopped before it had started");
+            return Ok(());
         }
     };
+    banner::print(options, running.server.addr, running.has_tokens);
+    let failed = attend(&running, &mut signals).await;
     tokio::select! {
         () = running.server.stop(STOP_WITHIN) => {}
         name = signals.end.next() => {
@@ -142,13 +137,26 @@ async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeErr
         }
     }
     match failed {
-        Some(reason) => {
-            tracing::error!(reason, "the server stopped");
-            Err(ServeError::Failed(reason))
-        }
-        None => {
-            tracing::info!("stopped");
-            Ok(())
+        Some(reason) => Err(ServeError::Failed(reason)),
+        None => Ok(()),
+    }
+}
+
+/// Until the server is to end: the reason, if it has failed.
+async fn attend(running: &Running, signals: &mut Signals) -> Option<String> {
+    loop {
+        tokio::select! {
+            reason = running.node.failed() => {
+                tracing::error!(reason, "the server stops: its journal or its rules failed");
+                return Some(reason);
+            }
+            _ = signals.hang_up.recv() => {
+                reload(&running.node, running.config.as_deref()).await;
+            }
+            name = signals.end.next() => {
+                tracing::info!(signal = name, "stopping");
+                return None;
+            }
         }
     }
 }

@@ -35,13 +35,10 @@ pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Res
     let status = response.status();
     open.answered(&method, route, status, started.elapsed());
     let took_ms = started.elapsed().as_millis() as u64;
-    match status.is_server_error() {
-        true => {
-            tracing::warn!(%method, route, status = status.as_u16(), took_ms, request_id = id, "answered")
-        }
-        false => {
-            tracing::debug!(%method, route, status = status.as_u16(), took_ms, request_id = id, "answered")
-        }
+    let code = status.as_u16();
+    match code {
+        500 | 504 => tracing::warn!(%method, route, status = code, took_ms, request_id = id, "answered"),
+        _ => tracing::debug!(%method, route, status = code, took_ms, request_id = id, "answered"),
     }
     response
 }

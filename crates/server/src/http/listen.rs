@@ -34,6 +34,8 @@ const BUFFER_BYTES_MOST: usize = 64 * 1024;
 /// A peer that vanished without a word is noticed after `KEEPALIVE_AFTER + 3 * KEEPALIVE_EVERY`.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// How long a connection without a request stays open after the server was told to stop.
+const LAST_ANSWER_WITHIN: Duration = Duration::from_secs(1);
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
     Connection: close\r\nRetry-After: 1\r\nContent-Length: 99\r\n\r\n\
     {\"status\":\"error\",\"reason\":\"overloaded\",\"message\":\"too many connections; close some, or try later\"}";
@@ -191,6 +193,7 @@ impl Connection {
     async fn serve(mut self, tcp: TcpStream, limits: Limits) {
         let _place = self.place;
         let turns = Turns::default();
+        let seen = turns.clone();
         let stream = TokioIo::new(Stream::new(tcp, turns.clone(), &limits));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let turn = turns.begin();
@@ -213,7 +216,10 @@ impl Connection {
             ended = connection.as_mut() => ended,
             () = told_to_stop(&mut self.stopped) => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                tokio::select! {
+                    ended = connection => ended,
+                    () = at_rest(&seen) => return,
+                }
             }
         };
         if let Err(error) = ended {
@@ -224,4 +230,15 @@ impl Connection {
 
 async fn told_to_stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+/// Until no request is being worked on, with time to write the last answer. What is left then has sent half a
+/// request, or nothing.
+async fn at_rest(turns: &Turns) {
+    loop {
+        tokio::time::sleep(LAST_ANSWER_WITHIN).await;
+        if turns.are_at_rest() {
+            return;
+        }
+    }
 }

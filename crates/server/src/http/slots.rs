@@ -19,9 +19,8 @@ use super::{
 pub async fn acquire_slot(
     State(app): State<App>,
     Caller(context): Caller,
-    Fields(mut fields): Fields<AcquireFields>,
+    Fields(fields): Fields<AcquireFields>,
 ) -> Answered {
-    fields.slot.get_or_insert_with(|| uuid::Uuid::now_v7().to_string());
     app.ask(&context, Call::Acquire(fields)).await
 }
 

@@ -45,6 +45,10 @@ impl Turns {
         Turn(self.clone())
     }
 
+    pub fn are_at_rest(&self) -> bool {
+        self.count().is_multiple_of(2)
+    }
+
     /// Grows by one at each begin and each end, so it is odd while a request is being worked on.
     fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -87,7 +91,7 @@ impl Stream {
 
     /// The deadline of a read that has to wait; none while a request is being worked on.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.turns.count() % 2 == 1 {
+        if !self.turns.are_at_rest() {
             return Poll::Pending;
         }
         let within = if self.has_begun { self.head_within } else { self.idle_within };

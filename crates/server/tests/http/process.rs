@@ -125,6 +125,25 @@ async fn a_hang_up_signal_loads_the_limits_again() {
     );
 }
 
+/// Half a body holds the first stop up, for as long as it may; the second signal does not ask.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_signal_ends_it_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = start(folder.path(), &["dev"]);
+    let mut half = Line::to(process.addr).await;
+    half.say("POST /v1/slots HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n").await;
+    half.say("Content-Length: 100\r\n\r\n{").await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let started = Instant::now();
+    process.signal("TERM");
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert!(process.child.try_wait().unwrap().is_none(), "it waits for the body");
+    process.signal("TERM");
+    let (status, said) = process.end();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("stopping at once") && started.elapsed() < Duration::from_secs(4), "{said}");
+}
+
 #[test]
 fn what_keeps_it_from_starting_is_said_and_is_status_2() {
     let folder = tempfile::tempdir().unwrap();
