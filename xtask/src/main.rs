@@ -1,1 +1,45 @@
-fn main() {}
+//! The one door for people and CI: `cargo xtask TASK`.
+#![forbid(unsafe_code)]
+
+mod binary;
+mod chance;
+mod demo;
+mod kill;
+mod server;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Everything that is done with this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Line {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(clap::Subcommand)]
+enum Task {
+    /// The main job: records through a partner that holds 50 connections, over kills of server and workers
+    Demo(demo::Options),
+    #[command(hide = true)]
+    DemoWorker(demo::worker::Options),
+    /// Kills the server under load again and again, and looks whether everything that was answered is there
+    Kill(kill::Options),
+}
+
+fn main() -> ExitCode {
+    let ended = match Line::parse().task {
+        Task::Demo(options) => demo::run(options),
+        Task::DemoWorker(options) => demo::worker::run(options),
+        Task::Kill(options) => kill::run(options),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("FAILED: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

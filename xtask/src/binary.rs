@@ -1,0 +1,71 @@
+//! The `maitred` binary, built as this task runner itself was built.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// A `cargo` at the root of the repository, the same that started this.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// The profile this executable was built with: nothing is compiled a second time for what it starts.
+pub fn profile() -> String {
+    let exe = env::current_exe().unwrap_or_default();
+    let folder = exe.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    if folder == "debug" { "dev".to_owned() } else { folder }
+}
+
+/// Builds the binary and tells where it is.
+pub fn build() -> Result<PathBuf, String> {
+    let output = cargo()
+        .args(["build", "--package", "maitred-server", "--bin", "maitred", "--profile", &profile()])
+        .arg("--message-format=json-render-diagnostics")
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err("the binary `maitred` could not be built; what cargo says is above".to_owned());
+    }
+    let lines = String::from_utf8_lossy(&output.stdout);
+    let built = lines.lines().filter_map(executable).next_back();
+    built.ok_or_else(|| "cargo built no binary `maitred`".to_owned())
+}
+
+fn executable(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let is_it = message["target"]["name"] == "maitred" && message["target"]["kind"][0] == "bin";
+    message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{executable, root};
+
+    #[test]
+    fn the_root_is_the_workspace() {
+        assert!(root().join("Cargo.lock").exists());
+    }
+
+    #[test]
+    fn only_the_binary_counts() {
+        let line = |kind| {
+            format!(r#"{{"target":{{"name":"maitred","kind":["{kind}"]}},"executable":"/t/ci/maitred"}}"#)
+        };
+        assert_eq!(executable(&line("bin")), Some("/t/ci/maitred".into()));
+        assert_eq!(executable(&line("lib")), None);
+        assert_eq!(executable("{}"), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! Asks the server for its side of the books.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use maitred::{
+    Far,
+    api::{
+        AcquireFields, Answer, BatchItem, Call, ConfirmMode, Context, Given, LimitInfo, Problem, SlotState,
+    },
+};
+use tokio::time::sleep;
+use uuid::Uuid;
+
+use super::{LIMIT, books::ServerBooks};
+
+/// The limit whose slots are taken only to read a fence.
+pub const PROBE: &str = "probe";
+/// Killed workers' slots come back by themselves: a queue timeout and a max hold later at the latest.
+const EMPTY_WITHIN: Duration = Duration::from_secs(75);
+const BATCH: usize = 1_000;
+
+pub struct Audit {
+    far: Far,
+    first_fence: u64,
+}
+
+impl Audit {
+    /// Before anything is granted that is to be counted.
+    pub async fn begin(far: Far) -> Result<Audit, String> {
+        let first_fence = fence(&far).await?;
+        Ok(Audit { far, first_fence })
+    }
+
+    /// Waits until the limit is empty and reads everything about these slots.
+    pub async fn end(&self, slots: impl Iterator<Item = String>) -> Result<ServerBooks, String> {
+        let limit = self.until_empty().await?;
+        let grants = fence(&self.far).await? - self.first_fence - 1;
+        let slots: Vec<String> = slots.collect();
+        let mut states = HashMap::new();
+        for some in slots.chunks(BATCH) {
+            self.read(some, &mut states).await?;
+        }
+        let (busy, reserved, waiting) = (limit.busy, limit.reserved, limit.waiting.into());
+        Ok(ServerBooks { grants, states, busy, reserved, waiting })
+    }
+
+    async fn until_empty(&self) -> Result<LimitInfo, String> {
+        let since = Instant::now();
+        loop {
+            let question = Call::Limit { limit: LIMIT.to_owned() };
+            let Answer::Limit(answer) = ask(&self.far, question).await? else {
+                return Err("not a limit".to_owned());
+            };
+            let limit = answer.limit;
+            let is_empty = limit.busy + limit.reserved + u64::from(limit.waiting) == 0;
+            if is_empty || since.elapsed() > EMPTY_WITHIN {
+                return Ok(limit); // the books say what is wrong if it isn't empty
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn read(&self, slots: &[String], states: &mut HashMap<String, SlotState>) -> Result<(), String> {
+        let question = |slot: &String| Call::Slot { slot: slot.clone(), wait: Given::default() };
+        let items = slots.iter().map(|slot| BatchItem { id: None, call: question(slot) }).collect();
+        let answers = self.far.batch(&Context::default(), items).await;
+        for (slot, answer) in slots.iter().zip(answers) {
+            let Answer::Slot(answer) = answer.map_err(|problem| problem.to_string())? else {
+                return Err(format!("no answer about slot {slot}"));
+            };
+            states.insert(slot.clone(), answer.slot.state);
+        }
+        Ok(())
+    }
+}
+
+/// The fence of a grant made for this purpose; the next one is one more.
+async fn fence(far: &Far) -> Result<u64, String> {
+    let slot = Uuid::now_v7().to_string();
+    let acquire = AcquireFields {
+        slot: Some(slot.clone()),
+        limit: Some(PROBE.to_owned()),
+        confirm: ConfirmMode::Auto,
+        timeout: "0s".into(),
+        ..AcquireFields::default()
+    };
+    let Answer::Slot(answer) = ask(far, Call::Acquire(acquire)).await? else {
+        return Err("not a slot".to_owned());
+    };
+    ask(far, Call::Release { slot }).await?;
+    answer.slot.fence.ok_or_else(|| format!("no fence: the slot is {}", answer.slot.state.as_str()))
+}
+
+async fn ask(far: &Far, call: Call) -> Result<Answer, String> {
+    far.call(&Context::default(), call).await.map_err(|problem: Problem| problem.to_string())
+}

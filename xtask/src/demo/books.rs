@@ -1,0 +1,207 @@
+//! The books at the end, from four sources that know nothing of each other: what the workers said, what the server
+//! answers about every slot, the fences the server gave, and what the partner saw.
+//!
+//! The server's own number of grants is the difference of two fences: every grant in a namespace takes the next
+//! one, over any number of restarts, so a grant that nobody heard of is still counted. It has to be the sum of how
+//! the slots ended. For example, 12 grants: 10 slots are `released` and 2 `expired`, none is busy. An eleventh release that was
+//! acknowledged to a worker, or a slot that was granted to two, and one of the lines below is off.
+
+use std::collections::{BTreeMap, HashMap};
+
+use maitred::api::SlotState;
+
+use super::{
+    ledger::{Account, Ledger},
+    partner::{HOLDS, Numbers},
+};
+
+/// What the server says when all is over.
+#[derive(Default)]
+pub struct ServerBooks {
+    /// Grants between the first and the last fence.
+    pub grants: u64,
+    /// Every slot that was ever asked for, as it is.
+    pub states: HashMap<String, SlotState>,
+    /// The limit's own view.
+    pub busy: u64,
+    pub reserved: u64,
+    pub waiting: u64,
+}
+
+/// One equation or rule, and whether it holds.
+pub struct Finding {
+    pub holds: bool,
+    pub text: String,
+}
+
+fn finding(holds: bool, text: String) -> Finding {
+    Finding { holds, text }
+}
+
+/// At most this many slots are named where a rule is broken.
+const NAMED: usize = 5;
+
+/// A rule that holds for every slot, or names those for which it doesn't.
+fn every(what: &str, broken: Vec<String>) -> Finding {
+    if broken.is_empty() {
+        return finding(true, what.to_owned());
+    }
+    let some = broken[..broken.len().min(NAMED)].join("; ");
+    finding(false, format!("{what}: NOT so for {}, such as {some}", broken.len()))
+}
+
+pub fn judge(ledger: &Ledger, server: &ServerBooks, partner: &Numbers) -> Vec<Finding> {
+    vec![
+        workers_sum(ledger),
+        server_sum(ledger, server),
+        between(ledger, server),
+        every("what a worker heard of a slot is what the server says of it", contradictions(ledger, server)),
+        fences(ledger),
+        every("every worker's story makes sense", ledger.nonsense.clone()),
+        finding(partner.refused == 0, format!("refusals at the partner: {}", partner.refused)),
+        finding(
+            partner.high_water <= HOLDS,
+            format!("most at the partner at once: {} of {HOLDS}", partner.high_water),
+        ),
+        every("every call at the partner was made under a slot, one each", unguarded(ledger, partner)),
+    ]
+}
+
+struct Sums {
+    granted: usize,
+    released: usize,
+    expired: usize,
+    cut_short: usize,
+}
+
+fn sums(ledger: &Ledger) -> Sums {
+    let count = |is: &dyn Fn(&Account) -> bool| ledger.granted().filter(|(_, account)| is(account)).count();
+    let ended = |account: &Account, state| account.end.as_ref().is_some_and(|end| end.state == state);
+    Sums {
+        granted: ledger.granted().count(),
+        released: count(&|account| ended(account, SlotState::Released)),
+        expired: count(&|account| ended(account, SlotState::Expired) || account.status == Some(0)),
+        cut_short: count(&|account| account.is_cut_short),
+    }
+}
+
+fn workers_sum(ledger: &Ledger) -> Finding {
+    let Sums { granted, released, expired, cut_short } = sums(ledger);
+    finding(
+        granted == released + expired + cut_short,
+        format!(
+            "workers: {granted} granted = {released} released + {expired} expired + {cut_short} cut short by a kill"
+        ),
+    )
+}
+
+fn count(server: &ServerBooks, state: SlotState) -> u64 {
+    server.states.values().filter(|is| **is == state).count() as u64
+}
+
+/// A slot that somebody left in a dead worker's place may have been reserved at that moment; how many of those there
+/// were only bounds the difference.
+fn server_sum(ledger: &Ledger, server: &ServerBooks) -> Finding {
+    let ended = count(server, SlotState::Released) + count(server, SlotState::Expired);
+    let busy = count(server, SlotState::Busy);
+    let laps: u64 = ledger.slots.values().map(|account| u64::from(account.laps)).sum();
+    let known = ended + busy + laps;
+    let unsure = ledger
+        .slots
+        .iter()
+        .filter(|(slot, account)| account.is_cut_short && server.states.get(*slot) == Some(&SlotState::Left));
+    let given_back = server.grants.saturating_sub(known);
+    let holds = known <= server.grants
+        && given_back <= unsure.count() as u64
+        && server.busy == busy
+        && server.reserved + server.waiting == 0;
+    let mut text = format!(
+        "server:  {} granted = {} released + {} expired + {} busy",
+        server.grants,
+        count(server, SlotState::Released),
+        count(server, SlotState::Expired),
+        server.busy
+    );
+    if laps > 0 {
+        text += &format!(" + {laps} lapsed and granted again");
+    }
+    if given_back > 0 {
+        text += &format!(" + {given_back} left before they were taken up");
+    }
+    finding(holds, text)
+}
+
+/// The two sums differ by what was cut short, slot by slot, and by nothing else.
+fn between(ledger: &Ledger, server: &ServerBooks) -> Finding {
+    let Sums { released, expired, .. } = sums(ledger);
+    let mut cut: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut unheard, mut cut_released, mut cut_expired) = (0, 0, 0);
+    for (slot, account) in ledger.slots.iter().filter(|(_, account)| account.is_cut_short) {
+        let state = server.states.get(slot).copied().unwrap_or(SlotState::Unknown);
+        *cut.entry(state.as_str()).or_default() += 1;
+        let was_granted = matches!(state, SlotState::Released | SlotState::Expired);
+        unheard += u64::from(account.fence.is_none() && was_granted);
+        cut_released += u64::from(state == SlotState::Released);
+        cut_expired += u64::from(state == SlotState::Expired);
+    }
+    let holds = count(server, SlotState::Released) == released as u64 + cut_released
+        && count(server, SlotState::Expired) == expired as u64 + cut_expired;
+    let shown: Vec<String> = cut.iter().map(|(state, number)| format!("{number} {state}")).collect();
+    let shown = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
+    let text = format!("between: cut short, the server says: {shown}; {unheard} of them granted unheard");
+    finding(holds, text)
+}
+
+fn contradictions(ledger: &Ledger, server: &ServerBooks) -> Vec<String> {
+    let slots = ledger.slots.iter();
+    slots
+        .filter_map(|(slot, account)| contradiction(account, server.states.get(slot).copied(), slot))
+        .collect()
+}
+
+fn contradiction(account: &Account, state: Option<SlotState>, slot: &str) -> Option<String> {
+    let Some(state) = state else { return Some(format!("{slot}: the server was not asked")) };
+    let was_granted = matches!(state, SlotState::Released | SlotState::Expired | SlotState::Busy);
+    let agrees = match (&account.end, account.fence) {
+        // The end was heard of: by this very call, or by a call whose answer was lost.
+        (Some(end), Some(_)) => {
+            let is_release = end.by_this_call || (end.lost > 0 && end.state == SlotState::Released);
+            state == end.state && (state != SlotState::Released || is_release)
+        }
+        // Never granted, and then gone.
+        (Some(end), None) => state == end.state && !was_granted,
+        // No answer from the partner: nobody gives it back.
+        (None, Some(_)) if account.status == Some(0) => state == SlotState::Expired,
+        (None, Some(_)) => account.is_cut_short && was_granted && state != SlotState::Busy,
+        (None, None) => account.is_cut_short && state != SlotState::Queued && state != SlotState::Reserved,
+    };
+    (!agrees).then(|| format!("{slot}: server {}, worker {account:?}", state.as_str()))
+}
+
+fn fences(ledger: &Ledger) -> Finding {
+    let twice = ledger.fences().into_iter().filter(|(_, slots)| *slots > 1);
+    every("no two grants have one fence", twice.map(|(fence, _)| fence.to_string()).collect())
+}
+
+/// A call that was begun may not have arrived only if its worker was killed or got no answer.
+fn unguarded(ledger: &Ledger, partner: &Numbers) -> Vec<String> {
+    let mut broken = Vec::new();
+    for (slot, times) in &partner.served {
+        let account = ledger.slots.get(slot);
+        let is_guarded = account.is_some_and(|account| account.fence.is_some() && account.is_called);
+        if !is_guarded || *times != 1 {
+            broken.push(format!("{slot} ({times} calls)"));
+        }
+    }
+    for (slot, account) in &ledger.slots {
+        let must_have_arrived = account.status == Some(200);
+        if must_have_arrived && !partner.served.contains_key(slot) {
+            broken.push(format!("{slot} (the partner knows nothing of it)"));
+        }
+    }
+    broken
+}
+
+#[cfg(test)]
+#[path = "books_tests.rs"]
+mod tests;

@@ -1,0 +1,127 @@
+//! One `maitred serve` as a process: started, killed with SIGKILL, started again on the same folder and port.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use maitred::{
+    Far, FarOptions,
+    api::{Call, Context},
+};
+use tokio::process::{Child, Command};
+
+/// A start on a folder of any size must not take longer.
+const READY_WITHIN: Duration = Duration::from_secs(30);
+
+pub struct Server {
+    binary: PathBuf,
+    folder: PathBuf,
+    port: u16,
+    child: Option<Child>,
+    far: Far,
+}
+
+impl Server {
+    /// Starts on `folder`, with the limits of `limits_toml`, and waits until it takes calls.
+    pub async fn start(binary: &Path, folder: &Path, limits_toml: &str) -> Result<Server, String> {
+        fs::create_dir_all(folder).map_err(|error| in_folder(folder, &error))?;
+        fs::write(folder.join("maitred.toml"), limits_toml).map_err(|error| in_folder(folder, &error))?;
+        let port = free_port()?;
+        let far = Far::connect(&format!("http://127.0.0.1:{port}"), FarOptions::default())
+            .map_err(|problem| problem.to_string())?;
+        let mut server =
+            Server { binary: binary.to_owned(), folder: folder.to_owned(), port, child: None, far };
+        server.start_again().await?;
+        Ok(server)
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub fn far(&self) -> Far {
+        self.far.clone()
+    }
+
+    /// Where the journal lies.
+    pub fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    /// SIGKILL, and the end of the process. Nothing it had not made durable is there afterwards.
+    pub async fn kill(&mut self) -> Result<(), String> {
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.kill().await.map_err(|error| format!("the server could not be killed: {error}"))
+    }
+
+    /// Starts it and waits until it takes calls; tells how long that took.
+    pub async fn start_again(&mut self) -> Result<Duration, String> {
+        let since = Instant::now();
+        let output = self.log().map_err(|error| in_folder(&self.folder, &error))?;
+        let errors = output.try_clone().map_err(|error| in_folder(&self.folder, &error))?;
+        let child = Command::new(&self.binary)
+            .args(["serve", "--data", "data", "--config", "maitred.toml"])
+            .args(["--listen", &format!("127.0.0.1:{}", self.port)])
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("{} could not be started: {error}", self.binary.display()))?;
+        self.child = Some(child);
+        self.until_ready(since).await?;
+        Ok(since.elapsed())
+    }
+
+    async fn until_ready(&mut self, since: Instant) -> Result<(), String> {
+        let question = Call::Limits { after: None, most: Some(1) };
+        loop {
+            let Err(problem) = self.far.call(&Context::default(), question.clone()).await else {
+                return Ok(());
+            };
+            if let Some(Ok(Some(status))) = self.child.as_mut().map(Child::try_wait) {
+                return Err(format!("the server ended while it started ({status}):\n{}", self.last_words()));
+            }
+            if since.elapsed() > READY_WITHIN {
+                let within = READY_WITHIN.as_secs();
+                return Err(format!("no answer within {within} s: {problem}\n{}", self.last_words()));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Why it is not there any more, if it ended by itself.
+    pub fn ended_by_itself(&mut self) -> Option<String> {
+        let status = self.child.as_mut()?.try_wait().ok()??;
+        Some(format!("the server ended by itself ({status}):\n{}", self.last_words()))
+    }
+
+    fn log(&self) -> io::Result<File> {
+        OpenOptions::new().create(true).append(true).open(self.folder.join("server.log"))
+    }
+
+    fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    }
+}
+
+fn in_folder(folder: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", folder.display())
+}
+
+/// A port to listen on. Not one of those the kernel gives to connections that go out: while the server is down, one
+/// of the callers that try again and again could be given it, and the server could not come back.
+pub fn free_port() -> Result<u16, String> {
+    let first = std::process::id() % 10_000;
+    let mut ports = (0..1_000).map(|step| 20_000 + ((first + step * 7) % 10_000) as u16);
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.ok_or_else(|| "no port between 20000 and 29999 is free".to_owned())
+}
