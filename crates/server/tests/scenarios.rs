@@ -54,30 +54,34 @@ async fn every_restart_on_a_disk() {
 
 #[tokio::test]
 async fn every_file_over_http() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
+    let server = Server::start();
     play(&files(), &Stage::Server { url: server.url.clone(), options: FarOptions::default() }).await;
 }
 
-/// The real binary, killed when dropped.
+/// The real binary, killed when dropped. What it keeps is no matter here, so it keeps nothing.
 struct Server {
     child: Child,
     url: String,
+    _folder: tempfile::TempDir,
 }
 
 impl Server {
-    fn start(folder: &Path) -> Server {
+    fn start() -> Server {
+        let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_maitred"))
-            .args(["serve", "--clock", "manual", "--listen", "127.0.0.1:0", "--log", "error", "--data"])
-            .arg(folder)
-            .current_dir(folder)
+            .args(["dev", "--clock", "manual", "--listen", "127.0.0.1:0", "--log", "error"])
+            .current_dir(folder.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut first = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let url = first.split_whitespace().find(|word| word.starts_with("http://"));
-        Server { url: url.unwrap_or_else(|| panic!("no address in {first:?}")).to_owned(), child }
+        Server {
+            url: url.unwrap_or_else(|| panic!("no address in {first:?}")).to_owned(),
+            child,
+            _folder: folder,
+        }
     }
 }
 

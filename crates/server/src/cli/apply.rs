@@ -40,8 +40,9 @@ Examples:
   maitred apply -f limits.toml
   maitred apply -f limits.toml --agent staging     # [limits] go to this namespace
 
-The file says the whole set of a namespace: a limit that is not in it is retired, takes nothing new and goes when it is
-empty. An operator's override stays in force, so what is declared behind it cannot be seen until it is reset.
+The file says the whole set of a namespace: a limit that is not in it is retired, takes nothing
+new and goes when it is empty. An operator's override stays in force, so what is declared behind
+it cannot be seen until it is reset.
 
   [limits.\"voice-calls\"]
   capacity = 20

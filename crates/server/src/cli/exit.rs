@@ -17,6 +17,7 @@ pub const SIGNAL: u8 = 128;
 
 /// What `maitred help exit-codes` prints.
 pub const TABLE: &str = "\
+Exit statuses:
   0    done
   1    failed, or a scenario differs
   2    the command line or a value in it is not valid

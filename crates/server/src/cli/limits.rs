@@ -13,6 +13,7 @@ use crate::cli::{
 };
 
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub struct LimitsArgs {
     #[command(subcommand)]
     verb: LimitsVerb,
@@ -127,6 +128,12 @@ pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
     }
 }
 
+const HELP: &str = "\
+Examples:
+  maitred limits list
+  maitred limits slots voice-calls
+  maitred limits capacity voice-calls 30 --agent staging";
+
 const LIST_HELP: &str = "\
 Examples:
   maitred limits list
@@ -146,16 +153,17 @@ Examples:
   maitred limits slots voice-calls
   maitred limits slots voice-calls --most 1000 | awk -F'\\t' '$1 == \"busy\" {print $3}'
 
-In a pipe, tab-separated: state, place in the queue, slot, run, label, weight, fence, and in ms since 1970
-queued at, granted at, ends at (lapses, expires or gives up).";
+In a pipe, tab-separated: state, place in the queue, slot, run, label, weight, fence, and in ms
+since 1970 queued at, granted at, ends at (lapses, expires or gives up).";
 
 const RELEASE_HELP: &str = "\
 Examples:
   maitred limits release 0198f3c2-… --yes --reason 'worker lost'
   maitred limits slots voice-calls        # who holds what
 
-Release by hand only when the release got lost: the work itself is not stopped. On a terminal it asks;
-elsewhere it needs --yes (exit status 5 without). Otherwise the slot comes back at its max hold.";
+Release by hand only when the release got lost: the work itself is not stopped. Otherwise the
+slot comes back at its max hold. On a terminal it asks; elsewhere it needs --yes (exit status 5
+without).";
 
 const CAPACITY_HELP: &str = "\
 Examples:

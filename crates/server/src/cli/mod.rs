@@ -31,7 +31,7 @@ use crate::{
 
 /// A durable limiter: how many pieces of one kind of work run at once, and who is next
 #[derive(Parser, Debug)]
-#[command(name = "maitred", version, after_help = HELP, disable_help_subcommand = false)]
+#[command(name = "maitred", version, after_help = HELP)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -43,7 +43,8 @@ Examples:
   maitred limits list                                         # busy, waiting, max hold
   maitred run --limit partner-api -- curl -fsS https://…      # hold a slot while a command runs
 
-The server is found by --url or MAITRED_URL, the namespace by --agent or MAITRED_AGENT, the token by --token-file or MAITRED_TOKEN.
+The server is found by --url or MAITRED_URL, the namespace by --agent or MAITRED_AGENT,
+the token by --token-file or MAITRED_TOKEN.
 Exit statuses: maitred help exit-codes";
 
 #[derive(Subcommand, Debug)]

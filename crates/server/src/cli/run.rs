@@ -8,7 +8,7 @@ use std::{io, process::ExitStatus, time::Duration};
 
 use clap::Args;
 use maitred_api::{Answer, Call, Reason, SlotAnswer};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use tokio::{
     process::{Child, Command},
     time::Instant,
@@ -51,8 +51,9 @@ Examples:
   maitred run --limit nightly --timeout 10m --label report -- ./report.sh
   maitred run --limit gpu --weight 4 --kill-on-expiry -- ./train
 
-The command finds its slot in MAITRED_SLOT_ID, MAITRED_LIMIT and MAITRED_FENCE. Signals are passed on to it, and its exit
-status is passed back. Not started: 6 timed out waiting, 126 not executable, 127 no such command.";
+The command finds its slot in MAITRED_SLOT_ID, MAITRED_LIMIT and MAITRED_FENCE.
+Signals are passed on to it, and its exit status is passed back.
+Not started: 6 timed out waiting, 126 not executable, 127 no such command.";
 
 pub async fn run(args: RunArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
@@ -179,13 +180,17 @@ enum Stage {
     Over,
 }
 
-/// What is typed at a terminal reaches the command without us: it is in the same process group.
+/// What is typed at the terminal reaches the command without us: it is in the same process group.
 fn pass_on(child: &Child, signal: Signal) {
-    use std::io::IsTerminal;
-    let is_typed = matches!(signal, Signal::INT | Signal::QUIT) && io::stdin().is_terminal();
-    if !is_typed {
+    let may_be_typed = matches!(signal, Signal::INT | Signal::QUIT);
+    if !(may_be_typed && is_in_the_foreground()) {
         send(child, signal);
     }
+}
+
+fn is_in_the_foreground() -> bool {
+    let terminal = std::fs::File::open("/dev/tty");
+    terminal.is_ok_and(|tty| rustix::termios::tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
 }
 
 fn send(child: &Child, signal: Signal) {

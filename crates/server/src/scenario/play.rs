@@ -118,7 +118,7 @@ impl Player {
     ) -> Result<SlotAnswer, Trouble> {
         let (line, answer) = match first.slot.state {
             SlotState::Queued | SlotState::Reserved => {
-                let (line, answer) = open_line(&self.world.client(), &self.context, fields, first).await?;
+                let (line, answer) = open_line(self.world.client(), &self.context, fields, first).await?;
                 (Some(line), answer)
             }
             _ => (None, first.clone()),
@@ -163,7 +163,7 @@ impl Player {
     /// on a server, where both are one, the hang-up of an old line is that of a line nobody is on any more.
     async fn restart(&mut self, at_ms: u64) -> Result<(), Trouble> {
         let next = self.world.restarted().await.map_err(Trouble)?;
-        let client = next.client();
+        let client = next.client().clone();
         client.advance_to(self.start_ms + at_ms).await?;
         let mut old_lines = Vec::new();
         for caller in &mut self.callers {

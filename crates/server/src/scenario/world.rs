@@ -26,10 +26,17 @@ pub enum Stage {
 }
 
 /// The running limiter of one file.
-pub enum World {
-    Memory { node: Node, memory: Memory },
-    Folder { node: Node, folder: TempDir, root: PathBuf },
-    Server { far: Far, url: String, options: FarOptions, namespace: String },
+pub struct World {
+    client: Client,
+    namespace: Option<String>,
+    ground: Ground,
+}
+
+/// What a world stands on, and comes back on after a restart.
+enum Ground {
+    Memory(Memory),
+    Folder { folder: TempDir, root: PathBuf },
+    Server { url: String, options: FarOptions },
 }
 
 impl World {
@@ -38,38 +45,38 @@ impl World {
             Stage::Memory => Self::in_memory(Memory::local(Arc::new(SystemClock))).await,
             Stage::Folder(root) => Self::in_folder(new_folder(root)?, root).await,
             Stage::Server { url, options } => {
-                let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
-                far.now().await.map_err(|problem| no_manual_clock(url, &problem))?;
                 let namespace = format!("scenario-{}", uuid::Uuid::now_v7().simple());
-                Ok(World::Server { far, url: url.clone(), options: options.clone(), namespace })
+                let world = Self::on_server(url, options, Some(namespace))?;
+                world.client.now().await.map_err(|problem| no_manual_clock(url, &problem))?;
+                Ok(world)
             }
         }
     }
 
     async fn in_memory(memory: Memory) -> Result<World, String> {
         let node = start(NodeOptions { memory: Some(memory.clone()), ..NodeOptions::default() }).await?;
-        Ok(World::Memory { node, memory })
+        Ok(World { client: Client::Near(node), namespace: None, ground: Ground::Memory(memory) })
     }
 
     async fn in_folder(folder: TempDir, root: &Path) -> Result<World, String> {
         let node =
             start(NodeOptions { folder: Some(folder.path().to_owned()), ..NodeOptions::default() }).await?;
-        Ok(World::Folder { node, folder, root: root.to_owned() })
+        let ground = Ground::Folder { folder, root: root.to_owned() };
+        Ok(World { client: Client::Near(node), namespace: None, ground })
     }
 
-    pub fn client(&self) -> Client {
-        match self {
-            World::Memory { node, .. } | World::Folder { node, .. } => Client::Near(node.clone()),
-            World::Server { far, .. } => Client::Far(far.clone()),
-        }
+    fn on_server(url: &str, options: &FarOptions, namespace: Option<String>) -> Result<World, String> {
+        let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
+        let ground = Ground::Server { url: url.to_owned(), options: options.clone() };
+        Ok(World { client: Client::Far(far), namespace, ground })
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     pub fn context(&self) -> Context {
-        let namespace = match self {
-            World::Memory { .. } | World::Folder { .. } => None,
-            World::Server { namespace, .. } => Some(namespace.clone()),
-        };
-        Context { namespace, by: Some("scenario".to_owned()), ..Context::default() }
+        Context { namespace: self.namespace.clone(), by: Some("scenario".to_owned()), ..Context::default() }
     }
 
     /// The world after a restart, beside the one before it, which still holds its lines.
@@ -78,29 +85,24 @@ impl World {
     /// more; the folder of one on a disk is copied while it runs, and the copy is what a killed process would
     /// leave. Over HTTP only the connections are new.
     pub async fn restarted(&self) -> Result<World, String> {
-        match self {
-            World::Memory { memory, .. } => {
+        match &self.ground {
+            Ground::Memory(memory) => {
                 memory.lose_unsynced();
                 Self::in_memory(memory.clone()).await
             }
-            World::Folder { folder, root, .. } => {
+            Ground::Folder { folder, root } => {
                 let copy = new_folder(root)?;
                 copy_files(folder.path(), copy.path())
                     .map_err(|error| format!("cannot copy the journal: {error}"))?;
                 Self::in_folder(copy, root).await
             }
-            World::Server { url, options, namespace, .. } => {
-                let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
-                let (url, options, namespace) = (url.clone(), options.clone(), namespace.clone());
-                Ok(World::Server { far, url, options, namespace })
-            }
+            Ground::Server { url, options } => Self::on_server(url, options, self.namespace.clone()),
         }
     }
 
     pub async fn close(self) {
-        match self {
-            World::Memory { node, .. } | World::Folder { node, .. } => node.stop(Duration::ZERO).await,
-            World::Server { .. } => {}
+        if let Client::Near(node) = self.client {
+            node.stop(Duration::ZERO).await;
         }
     }
 }

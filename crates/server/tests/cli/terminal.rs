@@ -3,8 +3,7 @@
 use std::{
     fs::File,
     io::{Read, Write},
-    process::Child,
-    time::Duration,
+    process::{Child, Command},
 };
 
 use maitred_api::ConfirmMode;
@@ -23,6 +22,10 @@ struct Terminal {
 
 impl Terminal {
     fn run(stage: &Stage, columns: u16, args: &[&str]) -> Terminal {
+        Self::start(stage.command(args), columns)
+    }
+
+    fn start(mut command: Command, columns: u16) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -30,7 +33,6 @@ impl Terminal {
         tcsetwinsize(&master, size).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
         let slave = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-        let mut command = stage.command(args);
         command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
         command.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         Terminal { child: command.spawn().unwrap(), master: File::from(master) }
@@ -173,12 +175,29 @@ fn a_wait_shows_its_place_on_one_line() {
     assert!(rest.ends_with("\r\u{1b}[Kb\n"), "{rest:?}");
 }
 
-/// What is typed reaches the command by itself: it must not come twice.
 #[test]
 fn a_short_wait_shows_nothing() {
     let stage = Stage::still();
     stage.declare("l", 1, "10m");
-    std::thread::sleep(Duration::from_millis(10));
     let (status, seen) = Terminal::run(&stage, 100, &["acquire", "l", "--slot", "a"]).end();
     assert_eq!((status, seen.as_str()), (0, "a\n"));
+}
+
+/// What is typed reaches the command by itself, being on the same terminal: it must not come twice.
+#[test]
+fn what_is_typed_reaches_the_command_once() {
+    let stage = Stage::still();
+    stage.declare("l", 1, "10m");
+    let script =
+        "trap 'echo typed' INT; echo ready; n=0; while [ $n -lt 10 ]; do sleep 0.1; n=$((n+1)); done; exit 5";
+    let held = stage.command(&["run", "--limit", "l", "--slot", "s", "--", "sh", "-c", script]);
+    let mut command = Command::new("setsid");
+    command.args(["--ctty", "--wait"]).arg(held.get_program()).args(held.get_args());
+    command.env("MAITRED_URL", &stage.url);
+    let mut terminal = Terminal::start(command, 100);
+    terminal.read_to("ready");
+    terminal.types("\u{3}");
+    let (status, rest) = terminal.end();
+    assert_eq!(rest.matches("typed").count(), 1, "{rest:?}");
+    assert_eq!((status, stage.state("s")), (5, "released"));
 }

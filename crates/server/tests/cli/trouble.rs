@@ -4,7 +4,7 @@ use std::{
     io::{Read, Write},
     net::TcpListener,
     os::unix::fs::PermissionsExt,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use crate::stage::{Stage, command, done, until};
@@ -103,20 +103,32 @@ fn a_wait_survives_the_servers_death() {
 }
 
 #[test]
+fn a_server_on_its_own_time_plays_no_scenarios() {
+    let stage = Stage::ticking();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("story.txt");
+    std::fs::write(&path, "0s advance\n").unwrap();
+    let file = path.to_str().unwrap();
+    let refused = stage.run(&["scenario", "--server", &stage.url, "--clock", "manual", file]);
+    let told = format!(
+        "the server at {} has no manual clock; start one with `maitred serve --clock manual`",
+        stage.url
+    );
+    assert_eq!(
+        (refused.status, refused.stdout.lines().next()),
+        (1, Some(format!("{file}: {told}").as_str()))
+    );
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let stage = Stage::still();
     for n in 0..300 {
         stage.declare(&format!("limit-with-a-long-name-{n:04}"), 1, "1m");
     }
-    let script = format!("{} limits list --json | head -c 10", env!("CARGO_BIN_EXE_maitred"));
-    let piped = std::process::Command::new("bash").args(["-c", &format!("set -o pipefail; {script}")]);
-    let mut piped = piped_with(piped, &stage.url);
-    let ended = done(piped.output().unwrap());
+    let script =
+        format!("set -o pipefail; {} limits list --json | head -c 10", env!("CARGO_BIN_EXE_maitred"));
+    let piped = Command::new("bash").args(["-c", &script]).env("MAITRED_URL", &stage.url).output().unwrap();
+    let ended = done(piped);
     assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
-}
-
-fn piped_with(command: &mut std::process::Command, url: &str) -> std::process::Command {
-    let mut fresh = std::process::Command::new(command.get_program());
-    fresh.args(command.get_args()).env("MAITRED_URL", url);
-    fresh
 }
