@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 
 use crate::{
-    bytes::Writer,
     command::{Acquire, Confirm, Hold},
     digest::Named,
     engine::{Cause, Engine},
     event::{Event, EventKind, Was},
+    index::NameHash,
     limits::Presence,
     memory::{Share, Standing},
     names::{Namespace, SlotId},
@@ -20,17 +20,12 @@ use crate::{
 type Asks = SmallVec<[Ask; 2]>;
 
 impl Engine {
-    pub(crate) fn slot_hash(&self, namespace: &str, slot: &str) -> u128 {
-        self.hash_key.wide(Named::Slot, [namespace, slot])
+    pub(crate) fn slot_hash(&self, namespace: &str, slot: &str) -> NameHash {
+        self.hash_key.name(Named::Slot, [namespace, slot])
     }
 
     pub(crate) fn find_slot(&self, namespace: &str, slot: &str) -> Option<Ref<Slot>> {
-        self.find_slot_by(self.slot_hash(namespace, slot), namespace, slot)
-    }
-
-    fn find_slot_by(&self, hash: u128, namespace: &str, id: &str) -> Option<Ref<Slot>> {
-        let is = |slot: &Slot| slot.id.as_str() == id && self.spaces[slot.space].name.as_str() == namespace;
-        self.slots.find(hash as u64, is)
+        self.slots.find(self.slot_hash(namespace, slot))
     }
 
     /// What a slot is, now or since its end.
@@ -38,7 +33,7 @@ impl Engine {
         self.status(namespace.as_str(), slot.as_str())
     }
 
-    pub(crate) fn ended_status(&self, hash: u128) -> SlotStatus {
+    pub(crate) fn ended_status(&self, hash: NameHash) -> SlotStatus {
         let answer = self.memory.get(hash).and_then(|entry| Answer::unpack(entry.answer));
         if let Some(Answer::Ended(end)) = answer { SlotStatus::Ended(end) } else { SlotStatus::Unknown }
     }
@@ -52,7 +47,7 @@ impl Engine {
     ) -> Outcome {
         let hash = self.slot_hash(namespace.as_str(), acquire.slot.as_str());
         let content = self.content_of_acquire(acquire);
-        if let Some(at) = self.find_slot_by(hash, namespace.as_str(), acquire.slot.as_str()) {
+        if let Some(at) = self.slots.find(hash) {
             return self.acquire_again(at, acquire, content, events);
         }
         if let Some(entry) = self.memory.get(hash) {
@@ -72,10 +67,11 @@ impl Engine {
     }
 
     /// What S2 compares: limits with weights in the order named, run, timeout, confirm, hold.
-    fn content_of_acquire(&self, acquire: &Acquire) -> u64 {
+    fn content_of_acquire(&mut self, acquire: &Acquire) -> u64 {
         let Acquire { slot: _, asks, run, workflow: _, label: _, timeout_ms, confirm, hold, line: _ } =
             acquire;
-        let mut bytes = Writer::with_capacity(128);
+        let bytes = &mut self.scratch;
+        bytes.clear();
         for ask in asks {
             bytes.text(ask.limit.as_str());
             bytes.number(u64::from(ask.weight));
@@ -221,10 +217,9 @@ impl Engine {
         cause: Cause<'_>,
         events: &mut Vec<Event>,
     ) -> Outcome {
-        let mut story = self.story_of(&slot, Was::New, End::TimedOut, cause);
-        story.run = acquire.run.clone();
-        self.emit(events, EventKind::SlotEnded(Box::new(story)));
         self.remember_end(&slot, End::TimedOut);
+        let story = self.story_of(slot, acquire.run.clone(), Was::New, End::TimedOut, cause);
+        self.emit(events, EventKind::SlotEnded(Box::new(story)));
         Outcome::Slot(SlotStatus::Ended(End::TimedOut))
     }
 
@@ -277,7 +272,7 @@ impl Engine {
 
 /// What was found out about a slot before it is made.
 struct NewSlot {
-    hash: u128,
+    hash: NameHash,
     content: u64,
     asks: Asks,
     share: Share,

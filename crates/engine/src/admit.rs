@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::{
     command::{Admit, Spec, SpecKind},
     engine::Engine,
+    index::NameHash,
     names::Namespace,
     outcome::{Admission, KeyResult, Outcome, Refusal, Verdict},
     rates::{Counter, Hits},
@@ -19,7 +20,7 @@ use crate::{
 /// What was found for one spec.
 #[derive(Clone, Copy)]
 pub(crate) struct Look {
-    hash: u64,
+    hash: NameHash,
     /// Before the call, and what an allowed call adds.
     used: u64,
     adds: u64,
@@ -140,7 +141,7 @@ impl Engine {
         cost: u64,
     ) -> Look {
         let hash = self.counter_hash(namespace, task, spec.key.as_str());
-        let found = self.find_counter(hash, namespace, task, spec.key.as_str());
+        let found = self.rates.counters.find(hash);
         let running = found.map(|at| &self.rates.counters[at]).filter(|counter| counter.runs_at(now));
         let used = running.map_or(0, |counter| counter.used);
         let ends_at = running.map(|counter| counter.ends_at);
@@ -165,7 +166,7 @@ impl Engine {
         run: Option<Ref<Run>>,
     ) -> Look {
         let hash = self.place_hash(namespace, task, spec.key.as_str());
-        let key = self.find_place_key(hash, namespace, task, spec.key.as_str());
+        let key = self.places.keys.find(hash);
         let used = key.map_or(0, |key| self.places.in_flight(key, now));
         let is_held = key.zip(run).is_some_and(|(key, run)| self.places.holds(run, key, now));
         let over = !is_held && used >= spec.limit;
@@ -214,7 +215,7 @@ impl Engine {
         admit: &Admit,
         spec: &Spec,
         window_ms: Millis,
-        hash: u64,
+        hash: NameHash,
     ) -> Ref<Counter> {
         let space = self.space_of(namespace);
         let task = self.use_task(namespace, space, &admit.task);

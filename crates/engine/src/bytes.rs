@@ -44,8 +44,9 @@ impl Writer {
         Self::default()
     }
 
-    pub fn with_capacity(bytes: usize) -> Self {
-        Self { bytes: Vec::with_capacity(bytes) }
+    /// Empty again, with the memory it has.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
     }
 
     pub fn len(&self) -> usize {

@@ -1,11 +1,13 @@
 //! Keyed hashes of names and contents, and the rolling digest of outcomes. All of it is the same on every
 //! machine: bytes go in lowest first, nothing depends on the layout of memory.
 
-use std::hash::Hasher;
+use siphasher::sip128::SipHasher13;
+use smallvec::SmallVec;
 
-use siphasher::sip128::{Hasher128, SipHasher13};
-
-use crate::outcome::{End, KeyResult, Outcome, Refusal, SlotStatus, Verdict};
+use crate::{
+    index::NameHash,
+    outcome::{End, KeyResult, Outcome, Refusal, SlotStatus, Verdict},
+};
 
 /// The key comes from the journal's birth, so that nobody outside can choose names that collide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,37 +24,29 @@ pub(crate) enum Named {
     Counter = 6,
     PlaceKey = 7,
     Request = 8,
-    Content = 9,
 }
 
 /// Never part of UTF-8, so that no two lists of names give the same bytes.
 const END_OF_NAME: u8 = 0xff;
 
 impl HashKey {
-    fn hasher(self, of: Named) -> SipHasher13 {
-        let mut hasher = SipHasher13::new_with_keys(self.0[0], self.0[1]);
-        hasher.write(&[of as u8]);
-        hasher
-    }
-
-    /// Wide enough to stand for the name where the name itself is not kept.
-    pub(crate) fn wide<const N: usize>(self, of: Named, names: [&str; N]) -> u128 {
-        let mut hasher = self.hasher(of);
+    /// The hash that stands for a name: of a kind, and within what it is unique in.
+    pub(crate) fn name<const N: usize>(self, of: Named, names: [&str; N]) -> NameHash {
+        let mut bytes = SmallVec::<[u8; 128]>::new();
+        bytes.push(of as u8);
         for name in names {
-            hasher.write(name.as_bytes());
-            hasher.write(&[END_OF_NAME]);
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.push(END_OF_NAME);
         }
-        hasher.finish128().into()
-    }
-
-    pub(crate) fn narrow<const N: usize>(self, of: Named, names: [&str; N]) -> u64 {
-        self.wide(of, names) as u64
+        self.hash(&bytes)
     }
 
     pub(crate) fn content(self, bytes: &[u8]) -> u64 {
-        let mut hasher = self.hasher(Named::Content);
-        hasher.write(bytes);
-        hasher.finish()
+        self.hash(bytes) as u64
+    }
+
+    fn hash(self, bytes: &[u8]) -> u128 {
+        SipHasher13::new_with_keys(self.0[0], self.0[1]).hash(bytes).into()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     bounds::Bounds,
+    bytes::Writer,
     command::{Command, Request, Verb},
     digest::{Digest, HashKey},
     due::Calendar,
@@ -57,6 +58,8 @@ pub struct Engine {
     pub(crate) places: Places,
     pub(crate) memory: Memory,
     pub(crate) digest: Digest,
+    /// Where contents are written to be hashed. Means nothing between uses.
+    pub(crate) scratch: Writer,
 }
 
 /// Who asked for something and why, for the record (S8).
@@ -89,6 +92,7 @@ impl Engine {
             places: Places::new(),
             memory: Memory::new(&bounds),
             digest: Digest(0),
+            scratch: Writer::new(),
         }
     }
 

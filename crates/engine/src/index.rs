@@ -1,13 +1,20 @@
 //! Finding things by name. No order ever comes from here: there is no way to iterate.
+//!
+//! A name is known by its keyed hash of 128 bits, and two names with one hash are taken for one. With a key that nobody
+//! outside knows that does not happen: among a hundred million names, with a chance of one in 10^22. In return a
+//! look-up touches no text, and an id that is only remembered is known as surely as one that is kept.
 
 use hashbrown::HashTable;
 
 use crate::slab::{Ref, Slab};
 
+/// The keyed hash of a name; see [`crate::digest::HashKey`].
+pub(crate) type NameHash = u128;
+
 /// So many tables that the growth of one of them stalls nobody for long.
 const SHARDS: usize = 16;
 
-/// Numbers by hash: get, insert, remove. Whoever asks tells equals apart.
+/// Numbers by hash: get, insert, remove. Whoever asks knows the whole hash of each number.
 pub(crate) struct Index {
     shards: [HashTable<u32>; SHARDS],
     len: usize,
@@ -18,23 +25,22 @@ impl Index {
         Self { shards: [const { HashTable::new() }; SHARDS], len: 0 }
     }
 
-    /// From bits that the tables use neither for the bucket nor for the tag.
-    fn shard(hash: u64) -> usize {
-        (hash >> 40) as usize % SHARDS
+    /// From bits that the tables do not use.
+    fn shard(hash: NameHash) -> usize {
+        (hash >> 64) as usize % SHARDS
     }
 
-    pub(crate) fn get(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
-        self.shards[Self::shard(hash)].find(hash, |&value| is(value)).copied()
+    pub(crate) fn get(&self, hash: NameHash, hash_of: impl Fn(u32) -> NameHash) -> Option<u32> {
+        self.shards[Self::shard(hash)].find(hash as u64, |&value| hash_of(value) == hash).copied()
     }
 
-    /// `hash_of` gives the hash of everything in the index, for its growth.
-    pub(crate) fn insert(&mut self, hash: u64, value: u32, hash_of: impl Fn(u32) -> u64) {
-        self.shards[Self::shard(hash)].insert_unique(hash, value, |&value| hash_of(value));
+    pub(crate) fn insert(&mut self, hash: NameHash, value: u32, hash_of: impl Fn(u32) -> NameHash) {
+        self.shards[Self::shard(hash)].insert_unique(hash as u64, value, |&value| hash_of(value) as u64);
         self.len += 1;
     }
 
-    pub(crate) fn remove(&mut self, hash: u64, value: u32) {
-        let found = self.shards[Self::shard(hash)].find_entry(hash, |&other| other == value);
+    pub(crate) fn remove(&mut self, hash: NameHash, value: u32) {
+        let found = self.shards[Self::shard(hash)].find_entry(hash as u64, |&other| other == value);
         found.map(|entry| entry.remove()).ok().expect("what is removed was inserted");
         self.len -= 1;
     }
@@ -46,7 +52,7 @@ impl Index {
 
 /// What lives in a [`Table`] keeps the hash of its name.
 pub(crate) trait Hashed {
-    fn hash(&self) -> u64;
+    fn hash(&self) -> NameHash;
 }
 
 /// A slab whose things are also found by name.
@@ -60,8 +66,8 @@ impl<T: Hashed> Table<T> {
         Self { slab: Slab::new(), index: Index::new() }
     }
 
-    pub(crate) fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<Ref<T>> {
-        self.index.get(hash, |place| is(&self.slab[Ref::at(place)])).map(Ref::at)
+    pub(crate) fn find(&self, hash: NameHash) -> Option<Ref<T>> {
+        self.index.get(hash, |place| self.slab[Ref::at(place)].hash()).map(Ref::at)
     }
 
     pub(crate) fn insert(&mut self, value: T) -> Ref<T> {
@@ -90,8 +96,7 @@ impl<T: Hashed> Table<T> {
 
     /// That every thing is found under its own hash, and nothing else is.
     pub(crate) fn is_sound(&self) -> bool {
-        let found =
-            |(at, value): (Ref<T>, &T)| self.index.get(value.hash(), |place| place == at.place()).is_some();
+        let found = |(at, value): (Ref<T>, &T)| self.find(value.hash()) == Some(at);
         self.index.len() == self.slab.len() as usize && self.slab.scan(0).all(found)
     }
 }

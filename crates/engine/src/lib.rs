@@ -50,6 +50,7 @@ mod digest;
 mod due;
 mod engine;
 mod fenwick;
+mod find;
 mod form;
 mod granting;
 mod holders;

@@ -8,7 +8,7 @@ use crate::{
     engine::Engine,
     event::{Event, EventKind},
     holders::Holders,
-    index::Hashed,
+    index::{Hashed, NameHash},
     names::{LimitName, Namespace},
     outcome::{Outcome, Refusal},
     queue::Queue,
@@ -18,13 +18,13 @@ use crate::{
 
 /// A namespace that exists: something was declared or counted in it. It stays (N1).
 pub(crate) struct Space {
-    pub(crate) hash: u64,
+    pub(crate) hash: NameHash,
     pub(crate) name: Namespace,
     pub(crate) limits: BTreeMap<LimitName, Ref<Limit>>,
 }
 
 impl Hashed for Space {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
@@ -39,7 +39,7 @@ pub(crate) enum Presence {
 }
 
 pub(crate) struct Limit {
-    pub(crate) hash: u64,
+    pub(crate) hash: NameHash,
     pub(crate) space: Ref<Space>,
     pub(crate) name: LimitName,
     pub(crate) presence: Presence,
@@ -53,7 +53,7 @@ pub(crate) struct Limit {
 }
 
 impl Hashed for Limit {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
@@ -100,8 +100,7 @@ impl Limit {
 
 impl Engine {
     pub(crate) fn find_space(&self, namespace: &str) -> Option<Ref<Space>> {
-        let hash = self.hash_key.narrow(Named::Namespace, [namespace]);
-        self.spaces.find(hash, |space| space.name.as_str() == namespace)
+        self.spaces.find(self.hash_key.name(Named::Namespace, [namespace]))
     }
 
     pub(crate) fn has_room_for_space(&self, namespace: &Namespace) -> bool {
@@ -111,20 +110,17 @@ impl Engine {
     /// The namespace, which exists from now on.
     pub(crate) fn space_of(&mut self, namespace: &Namespace) -> Ref<Space> {
         self.find_space(namespace.as_str()).unwrap_or_else(|| {
-            let hash = self.hash_key.narrow(Named::Namespace, [namespace.as_str()]);
+            let hash = self.hash_key.name(Named::Namespace, [namespace.as_str()]);
             self.spaces.insert(Space { hash, name: namespace.clone(), limits: BTreeMap::new() })
         })
     }
 
-    fn limit_hash(&self, namespace: &str, limit: &str) -> u64 {
-        self.hash_key.narrow(Named::Limit, [namespace, limit])
+    pub(crate) fn limit_hash(&self, namespace: &str, limit: &str) -> NameHash {
+        self.hash_key.name(Named::Limit, [namespace, limit])
     }
 
     fn find_limit_entry(&self, namespace: &str, limit: &str) -> Option<Ref<Limit>> {
-        let is = |found: &Limit| {
-            found.name.as_str() == limit && self.spaces[found.space].name.as_str() == namespace
-        };
-        self.limits.find(self.limit_hash(namespace, limit), is)
+        self.limits.find(self.limit_hash(namespace, limit))
     }
 
     /// A limit that is there: declared, or retired and not yet empty.

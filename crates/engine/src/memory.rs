@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 use crate::{
     bounds::{Bounds, MEMORY_MS},
-    index::Index,
+    index::{Index, NameHash},
     time::{MINUTE_MS, Millis},
 };
 
@@ -30,7 +30,7 @@ const SPARED_AT_ONCE: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    pub(crate) id: u128,
+    pub(crate) id: NameHash,
     pub(crate) content: u64,
     /// See [`crate::requests::Answer`].
     pub(crate) answer: u64,
@@ -68,7 +68,7 @@ impl Memory {
         Self { timed: Ring::new(), other: Ring::new(), horizon: 0, promised: 0, bounds }
     }
 
-    pub(crate) fn get(&self, id: u128) -> Option<&Entry> {
+    pub(crate) fn get(&self, id: NameHash) -> Option<&Entry> {
         self.timed.get(id).or_else(|| self.other.get(id))
     }
 
@@ -184,9 +184,8 @@ impl Ring {
         self.index.len()
     }
 
-    fn get(&self, id: u128) -> Option<&Entry> {
-        let number = self.index.get(id as u64, |number| self.at(number).id == id)?;
-        Some(self.at(number))
+    fn get(&self, id: NameHash) -> Option<&Entry> {
+        self.index.get(id, |number| self.at(number).id).map(|number| self.at(number))
     }
 
     fn at(&self, number: u32) -> &Entry {
@@ -205,16 +204,16 @@ impl Ring {
         let number = self.first.wrapping_add(self.len() as u32);
         self.chunks.back_mut().expect("a chunk with room was just made").push(entry);
         let Self { chunks, gone, first, index } = self;
-        index.insert(entry.id as u64, number, |number| {
+        index.insert(entry.id, number, |number| {
             let place = number.wrapping_sub(*first) as usize + *gone;
-            chunks[place / CHUNK][place % CHUNK].id as u64
+            chunks[place / CHUNK][place % CHUNK].id
         });
     }
 
     /// Takes out the oldest, which exists.
     fn pop(&mut self) -> Entry {
         let entry = *self.oldest().expect("only what is there is forgotten");
-        self.index.remove(entry.id as u64, self.first);
+        self.index.remove(entry.id, self.first);
         self.first = self.first.wrapping_add(1);
         self.gone += 1;
         if self.gone == CHUNK {

@@ -9,7 +9,7 @@ use crate::{
     bounds::PLACE_MAX_MS,
     digest::Named,
     engine::Engine,
-    index::{Hashed, Table},
+    index::{Hashed, NameHash, Table},
     names::{Key, Namespace, RunId, TaskId},
     runs::Run,
     slab::Ref,
@@ -19,7 +19,7 @@ use crate::{
 
 /// A key of a task of which at least one place is taken.
 pub(crate) struct PlaceKey {
-    pub(crate) hash: u64,
+    pub(crate) hash: NameHash,
     pub(crate) task: Ref<Task>,
     pub(crate) key: Key,
     /// The number of its places, expired ones that are still in memory among them.
@@ -27,7 +27,7 @@ pub(crate) struct PlaceKey {
 }
 
 impl Hashed for PlaceKey {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
@@ -109,25 +109,14 @@ impl Places {
 }
 
 impl Engine {
-    pub(crate) fn place_hash(&self, namespace: &str, task: &str, key: &str) -> u64 {
-        self.hash_key.narrow(Named::PlaceKey, [namespace, task, key])
-    }
-
-    pub(crate) fn find_place_key(
-        &self,
-        hash: u64,
-        namespace: &str,
-        task: &str,
-        key: &str,
-    ) -> Option<Ref<PlaceKey>> {
-        let is = |found: &PlaceKey| found.key.as_str() == key && self.is_task(found.task, namespace, task);
-        self.places.keys.find(hash, is)
+    pub(crate) fn place_hash(&self, namespace: &str, task: &str, key: &str) -> NameHash {
+        self.hash_key.name(Named::PlaceKey, [namespace, task, key])
     }
 
     /// Takes a place, which the run does not hold yet, for an hour.
     pub(crate) fn take_place(
         &mut self,
-        hash: u64,
+        hash: NameHash,
         namespace: &Namespace,
         task: &TaskId,
         key: &Key,
@@ -135,12 +124,12 @@ impl Engine {
     ) {
         let space = self.space_of(namespace);
         let run = self.runs.hold(self.hash_key, namespace, space, run);
-        let found = self.find_place_key(hash, namespace.as_str(), task.as_str(), key.as_str());
+        let found = self.places.keys.find(hash);
         if let Some(at) = found {
             // What the run held before has expired, or it would hold it still.
             self.free_place(at, run);
         }
-        let found = self.find_place_key(hash, namespace.as_str(), task.as_str(), key.as_str());
+        let found = self.places.keys.find(hash);
         let at = found.unwrap_or_else(|| {
             let task = self.use_task(namespace, space, task);
             self.places.keys.insert(PlaceKey { hash, task, key: key.clone(), taken: 0 })

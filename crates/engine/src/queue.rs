@@ -130,9 +130,29 @@ impl Queue {
         } else if is_at(last) {
             last
         } else {
-            let found = self.entries.binary_search_by_key(&arrival, |entry| entry.arrival);
-            found.expect("a slot that waits stands in its queues")
+            self.search(arrival).expect("a slot that waits stands in its queues")
         }
+    }
+
+    /// Starts where the entry would be if arrivals were spread evenly, which in a long queue they nearly are, and
+    /// widens from there.
+    fn search(&self, arrival: u64) -> Option<usize> {
+        let (first, last) = (self.entries.first()?.arrival, self.entries.last()?.arrival);
+        let span = last.checked_sub(first)?.max(1);
+        let ahead = u128::from(arrival.checked_sub(first)?);
+        let guess = (ahead * self.entries.len() as u128 / u128::from(span)) as usize;
+        let (mut from, mut to) = (guess.min(self.entries.len() - 1), guess.min(self.entries.len() - 1) + 1);
+        let mut step = 8;
+        while from > 0 && self.entries[from].arrival > arrival {
+            from = from.saturating_sub(step);
+            step *= 4;
+        }
+        while to < self.entries.len() && self.entries[to - 1].arrival < arrival {
+            to = (to + step).min(self.entries.len());
+            step *= 4;
+        }
+        let found = self.entries[from..to].binary_search_by_key(&arrival, |entry| entry.arrival);
+        found.ok().map(|index| from + index)
     }
 
     fn next_waiting(&self, index: usize) -> usize {

@@ -14,7 +14,7 @@ use crate::{
     digest::Named,
     engine::Engine,
     event::{Event, EventKind},
-    index::{Hashed, Table},
+    index::{Hashed, NameHash, Table},
     names::{Key, Namespace, RunId, TaskId},
     outcome::Outcome,
     runs::Run,
@@ -27,7 +27,7 @@ use crate::{
 pub(crate) const COLLECTED_AT_ONCE: usize = 64;
 
 pub(crate) struct Counter {
-    pub(crate) hash: u64,
+    pub(crate) hash: NameHash,
     pub(crate) task: Ref<Task>,
     pub(crate) key: Key,
     pub(crate) used: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Counter {
 }
 
 impl Hashed for Counter {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
@@ -120,21 +120,8 @@ impl Rates {
 }
 
 impl Engine {
-    pub(crate) fn counter_hash(&self, namespace: &str, task: &str, key: &str) -> u64 {
-        self.hash_key.narrow(Named::Counter, [namespace, task, key])
-    }
-
-    /// Whether its window still runs is for the caller to see.
-    pub(crate) fn find_counter(
-        &self,
-        hash: u64,
-        namespace: &str,
-        task: &str,
-        key: &str,
-    ) -> Option<Ref<Counter>> {
-        let is =
-            |counter: &Counter| counter.key.as_str() == key && self.is_task(counter.task, namespace, task);
-        self.rates.counters.find(hash, is)
+    pub(crate) fn counter_hash(&self, namespace: &str, task: &str, key: &str) -> NameHash {
+        self.hash_key.name(Named::Counter, [namespace, task, key])
     }
 
     /// Notes what the run gets back if it does not succeed. True if that is its first hit on this window.
@@ -187,7 +174,7 @@ impl Engine {
         events: &mut Vec<Event>,
     ) -> Outcome {
         let hash = self.counter_hash(namespace.as_str(), task.as_str(), key.as_str());
-        if let Some(at) = self.find_counter(hash, namespace.as_str(), task.as_str(), key.as_str()) {
+        if let Some(at) = self.rates.counters.find(hash) {
             let was_running = self.rates.counters[at].runs_at(self.now);
             self.remove_counter(at);
             if was_running {

@@ -77,15 +77,13 @@ impl Engine {
 
     /// The running window of a rate key.
     pub fn counter(&self, at: Millis, namespace: &str, task: &str, key: &str) -> Option<CounterView> {
-        let hash = self.counter_hash(namespace, task, key);
-        let found = self.find_counter(hash, namespace, task, key)?;
+        let found = self.rates.counters.find(self.counter_hash(namespace, task, key))?;
         counter_view(&self.rates.counters[found], self.now.max(at))
     }
 
     /// How many places of a key are taken.
     pub fn in_flight(&self, at: Millis, namespace: &str, task: &str, key: &str) -> u64 {
-        let hash = self.place_hash(namespace, task, key);
-        let found = self.find_place_key(hash, namespace, task, key);
+        let found = self.places.keys.find(self.place_hash(namespace, task, key));
         found.map_or(0, |found| self.places.in_flight(found, self.now.max(at)))
     }
 

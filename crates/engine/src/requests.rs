@@ -1,7 +1,6 @@
 //! Requests with an id of their own (A5): the first has the effect, every further one the first answer.
 
 use crate::{
-    bytes::Writer,
     command::{Admit, Request, Verb},
     digest::Named,
     engine::Engine,
@@ -93,7 +92,7 @@ impl Engine {
     }
 
     fn carry_out_once(&mut self, id: &RequestId, request: &Request, events: &mut Vec<Event>) -> Outcome {
-        let hash = self.hash_key.wide(Named::Request, [request.namespace.as_str(), id.as_str()]);
+        let hash = self.hash_key.name(Named::Request, [request.namespace.as_str(), id.as_str()]);
         let content = self.content_of(&request.verb);
         if let Some(&entry) = self.memory.get(hash) {
             return if entry.content == content { self.answer_again(request, entry) } else { conflict() };
@@ -121,10 +120,10 @@ impl Engine {
         }
     }
 
-    fn content_of(&self, verb: &Verb) -> u64 {
-        let mut bytes = Writer::new();
-        verb.encode(&mut bytes);
-        self.hash_key.content(bytes.as_bytes())
+    fn content_of(&mut self, verb: &Verb) -> u64 {
+        self.scratch.clear();
+        verb.encode(&mut self.scratch);
+        self.hash_key.content(self.scratch.as_bytes())
     }
 
     fn answer_again(&self, request: &Request, entry: Entry) -> Outcome {

@@ -9,7 +9,7 @@ use crate::{
     bounds::{ASKS_MAX, Bounds, CAPACITY_MAX, COUNT_MAX, MAX_HOLD_MAX_MS, PLACE_MAX_MS, WEIGHT_MAX},
     bytes::{DecodeError, Reader},
     command::{Confirm, Hold, Line},
-    digest::{Digest, Named},
+    digest::Digest,
     engine::{Engine, RULES_MAX, TIME_MAX},
     granting::Ready,
     holders::Holders,
@@ -128,7 +128,7 @@ impl Engine {
             kind => return Err(DecodeError::UnknownKind { what: "presence of a limit", kind }.into()),
         };
         let limit = Limit {
-            hash: self.hash_key.narrow(Named::Limit, [self.spaces[space].name.as_str(), name.as_str()]),
+            hash: self.limit_hash(self.spaces[space].name.as_str(), name.as_str()),
             space,
             name,
             presence,
@@ -258,7 +258,7 @@ impl Engine {
         for _ in 0..r.count(7)? {
             let (namespace, space, task, key) = self.read_key(r, spaces)?;
             let hash = self.counter_hash(namespace.as_str(), task.as_str(), key.as_str());
-            let found = self.find_counter(hash, namespace.as_str(), task.as_str(), key.as_str());
+            let found = self.rates.counters.find(hash);
             must(found.is_none(), "two windows of one key")?;
             let [used, started_at, ends_at] = [r.number()?, r.number()?, r.number()?];
             must((1..=COUNT_MAX).contains(&used), "a count out of bounds")?;
@@ -295,7 +295,7 @@ impl Engine {
         for _ in 0..r.count(5)? {
             let (namespace, space, task, key) = self.read_key(r, spaces)?;
             let hash = self.place_hash(namespace.as_str(), task.as_str(), key.as_str());
-            let found = self.find_place_key(hash, namespace.as_str(), task.as_str(), key.as_str());
+            let found = self.places.keys.find(hash);
             must(found.is_none(), "a key of places is there twice")?;
             let task = self.use_task(&namespace, space, &task);
             let at = self.places.keys.insert(PlaceKey { hash, task, key, taken: 0 });

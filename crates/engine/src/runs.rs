@@ -10,7 +10,7 @@ use crate::{
     digest::{HashKey, Named},
     engine::{Cause, Engine},
     event::{Event, EventKind},
-    index::{Hashed, Table},
+    index::{Hashed, NameHash, Table},
     limits::Space,
     names::{Namespace, RunId},
     outcome::{End, Outcome},
@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(crate) struct Run {
-    hash: u64,
+    hash: NameHash,
     pub(crate) space: Ref<Space>,
     pub(crate) id: RunId,
     /// How many slots, places and hits are its own.
@@ -27,7 +27,7 @@ pub(crate) struct Run {
 }
 
 impl Hashed for Run {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
@@ -42,15 +42,8 @@ impl Runs {
         Self { table: Table::new(), slots: BTreeSet::new() }
     }
 
-    pub(crate) fn find(
-        &self,
-        key: HashKey,
-        namespace: &str,
-        space: Ref<Space>,
-        run: &str,
-    ) -> Option<Ref<Run>> {
-        let hash = key.narrow(Named::Run, [namespace, run]);
-        self.table.find(hash, |found| found.id.as_str() == run && found.space == space)
+    pub(crate) fn find(&self, key: HashKey, namespace: &str, run: &str) -> Option<Ref<Run>> {
+        self.table.find(key.name(Named::Run, [namespace, run]))
     }
 
     /// The run, of which one thing more is its own.
@@ -61,10 +54,9 @@ impl Runs {
         space: Ref<Space>,
         run: &RunId,
     ) -> Ref<Run> {
-        let at = self.find(key, namespace.as_str(), space, run.as_str()).unwrap_or_else(|| {
-            let hash = key.narrow(Named::Run, [namespace.as_str(), run.as_str()]);
-            self.table.insert(Run { hash, space, id: run.clone(), holds: 0 })
-        });
+        let hash = key.name(Named::Run, [namespace.as_str(), run.as_str()]);
+        let found = self.table.find(hash);
+        let at = found.unwrap_or_else(|| self.table.insert(Run { hash, space, id: run.clone(), holds: 0 }));
         self.table[at].holds += 1;
         at
     }
@@ -102,8 +94,7 @@ impl Runs {
 
 impl Engine {
     pub(crate) fn find_run(&self, namespace: &str, run: &str) -> Option<Ref<Run>> {
-        let space = self.find_space(namespace)?;
-        self.runs.find(self.hash_key, namespace, space, run)
+        self.runs.find(self.hash_key, namespace, run)
     }
 
     /// A run is at its end: all that ends with it ends first, in order of arrival; grants follow when the command

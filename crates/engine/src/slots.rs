@@ -19,10 +19,10 @@ use crate::{
     due::{Class, Due},
     engine::{Cause, Engine},
     event::{EndedSlot, Event, EventKind, SlotEvent, Was},
-    index::Hashed,
+    index::{Hashed, NameHash},
     limits::{Limit, Space},
     memory::{Entry, Share, uuid_v7_time},
-    names::{Label, LimitName, SlotId},
+    names::{Label, LimitName, RunId, SlotId},
     outcome::{End, SlotStatus},
     requests::Answer,
     runs::Run,
@@ -32,7 +32,7 @@ use crate::{
 
 pub(crate) struct Slot {
     /// Of the namespace and the id; also its name in the memory of ended slots.
-    pub(crate) hash: u128,
+    pub(crate) hash: NameHash,
     pub(crate) space: Ref<Space>,
     pub(crate) id: SlotId,
     /// Of what S2 compares.
@@ -82,8 +82,8 @@ pub(crate) struct Grant {
 }
 
 impl Hashed for Slot {
-    fn hash(&self) -> u64 {
-        self.hash as u64
+    fn hash(&self) -> NameHash {
+        self.hash
     }
 }
 
@@ -244,14 +244,15 @@ impl Engine {
         self.detach(at);
         self.set_line(at, None);
         let slot = self.slots.remove(at);
-        let was = slot.was();
-        let story = self.story_of(&slot, was, end, cause);
-        self.emit(events, EventKind::SlotEnded(Box::new(story)));
+        let run = slot.run.map(|run| self.runs.id(run).clone());
         if let Some(run) = slot.run {
             self.runs.remove_slot(run, at);
         }
         self.memory.keep_promise(slot.share);
         self.remember_end(&slot, end);
+        let was = slot.was();
+        let story = self.story_of(slot, run, was, end, cause);
+        self.emit(events, EventKind::SlotEnded(Box::new(story)));
     }
 
     pub(crate) fn remember_end(&mut self, slot: &Slot, end: End) {
@@ -265,15 +266,22 @@ impl Engine {
         self.memory.remember(slot.share, entry);
     }
 
-    pub(crate) fn story_of(&self, slot: &Slot, was: Was, end: End, cause: Cause<'_>) -> EndedSlot {
+    pub(crate) fn story_of(
+        &self,
+        slot: Slot,
+        run: Option<RunId>,
+        was: Was,
+        end: End,
+        cause: Cause<'_>,
+    ) -> EndedSlot {
         let grant = slot.last_grant();
         EndedSlot {
             namespace: self.spaces[slot.space].name.clone(),
-            id: slot.id.clone(),
             limits: self.named_asks(&slot.asks),
-            run: slot.run.map(|run| self.runs.id(run).clone()),
-            workflow: slot.workflow.clone(),
-            label: slot.label.clone(),
+            id: slot.id,
+            run,
+            workflow: slot.workflow,
+            label: slot.label,
             hold: slot.hold,
             end,
             was,

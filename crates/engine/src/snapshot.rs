@@ -80,7 +80,8 @@ impl Engine {
             waiting: _,
             lines: _,
             calendar: _,
-            ready: _, // these follow from the slots
+            ready: _,
+            scratch: _, // these follow from the slots
         } = self;
         w.number(VERSION);
         w.number(*now);

@@ -3,14 +3,14 @@
 use crate::{
     digest::Named,
     engine::Engine,
-    index::Hashed,
+    index::{Hashed, NameHash},
     limits::Space,
     names::{Namespace, TaskId},
     slab::Ref,
 };
 
 pub(crate) struct Task {
-    hash: u64,
+    hash: NameHash,
     pub(crate) space: Ref<Space>,
     pub(crate) id: TaskId,
     /// How many counters and keys of places are its own.
@@ -18,21 +18,16 @@ pub(crate) struct Task {
 }
 
 impl Hashed for Task {
-    fn hash(&self) -> u64 {
+    fn hash(&self) -> NameHash {
         self.hash
     }
 }
 
 impl Engine {
-    pub(crate) fn is_task(&self, at: Ref<Task>, namespace: &str, task: &str) -> bool {
-        let found = &self.tasks[at];
-        found.id.as_str() == task && self.spaces[found.space].name.as_str() == namespace
-    }
-
     /// The task, which has one use more.
     pub(crate) fn use_task(&mut self, namespace: &Namespace, space: Ref<Space>, task: &TaskId) -> Ref<Task> {
-        let hash = self.hash_key.narrow(Named::Task, [namespace.as_str(), task.as_str()]);
-        let found = self.tasks.find(hash, |found| found.id == *task && found.space == space);
+        let hash = self.hash_key.name(Named::Task, [namespace.as_str(), task.as_str()]);
+        let found = self.tasks.find(hash);
         let at = found.unwrap_or_else(|| self.tasks.insert(Task { hash, space, id: task.clone(), uses: 0 }));
         self.tasks[at].uses += 1;
         at
