@@ -2,8 +2,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AcquireFields, AdmitFields, Decision, Given, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer,
-    NamedLimit, Problem, ReleaseAnswer, RunAnswer, RunStatus, RunsAnswer, SlotAnswer,
+    AcquireFields, AdmitFields, AuditAnswer, Decision, ExplainAnswer, Given, HistoryAnswer, KeysAnswer,
+    LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamedLimit, Problem, ReleaseAnswer, RunAnswer, RunStatus,
+    RunsAnswer, SlotAnswer,
 };
 
 /// One question. As JSON it carries its name in `op`; a batch is a list of them.
@@ -86,6 +87,34 @@ pub enum Call {
     Run {
         run: String,
     },
+    /// The last ends: of a limit, a slot, a run or a label, or all. Newest first.
+    History {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slot: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<u32>,
+    },
+    /// What was changed about limits, by whom. Newest first.
+    Audit {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        most: Option<u32>,
+    },
+    /// Why a slot, a run or what has this label is not moving.
+    Explain {
+        what: String,
+    },
     /// With task and key: that one, even if nothing is counted. Else a page of all.
     Keys {
         #[serde(default)]
@@ -127,6 +156,9 @@ pub enum Answer {
     Run(RunAnswer),
     Runs(RunsAnswer),
     Keys(KeysAnswer),
+    History(HistoryAnswer),
+    Audit(AuditAnswer),
+    Explain(ExplainAnswer),
     Done(DoneAnswer),
 }
 

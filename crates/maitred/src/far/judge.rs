@@ -112,6 +112,9 @@ pub fn answer(call: &Call, body: Value) -> Option<Answer> {
         Call::Runs { .. } => read(body, Answer::Runs),
         Call::Run { .. } => read(body, Answer::Run),
         Call::Keys { .. } => read(body, Answer::Keys),
+        Call::History { .. } => read(body, Answer::History),
+        Call::Audit { .. } => read(body, Answer::Audit),
+        Call::Explain { .. } => read(body, Answer::Explain),
         Call::Deploy { .. } | Call::EndRun { .. } | Call::ResetRate { .. } => read(body, Answer::Done),
         // The limit as it then is; without one if it is gone by then.
         Call::Declare(_)

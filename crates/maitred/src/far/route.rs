@@ -60,6 +60,9 @@ pub fn changes(call: &Call) -> bool {
             | Call::Runs { .. }
             | Call::Run { .. }
             | Call::Keys { .. }
+            | Call::History { .. }
+            | Call::Audit { .. }
+            | Call::Explain { .. }
             | Call::Admit(maitred_api::AdmitFields { check: true, .. })
     )
 }
@@ -117,6 +120,16 @@ fn read_route(call: &Call) -> Option<Route> {
         Call::Keys { task, key, after, most } => {
             page("keys".to_owned(), after, most).query("task", task.clone()).query("key", key.clone())
         }
+        Call::History { limit, slot, run, label, before, most } => page("history".to_owned(), &None, most)
+            .query("limit", limit.clone())
+            .query("slot", slot.clone())
+            .query("run", run.clone())
+            .query("label", label.clone())
+            .query("before", before.clone()),
+        Call::Audit { limit, before, most } => page("audit".to_owned(), &None, most)
+            .query("limit", limit.clone())
+            .query("before", before.clone()),
+        Call::Explain { what } => Route::new(Method::GET, "explain").query("what", Some(what.clone())),
         _ => return None,
     })
 }

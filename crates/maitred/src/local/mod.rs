@@ -1,21 +1,31 @@
 //! The limiter in this process: a journal, the engine, and the one thread that puts them together.
 //!
 //! `check` turns calls into commands, `sequencer` puts them in order, `follower` applies what the journal took,
-//! `answer` and `reading` turn what came of it into answers; `shell` is the only part that waits for anything.
+//! `answer` and `reading` turn what came of it into answers; `shell` is the only part that waits for anything;
+//! `shadow` is a second engine behind it that fills the `history` and makes snapshots.
 
 mod answer;
 mod check;
 mod clock;
+mod explain;
 pub mod follower;
+mod history;
+mod live;
+mod looking_back;
 mod metrics;
 mod node;
 mod open;
 mod reading;
 pub mod record;
 pub mod sequencer;
+mod shadow;
 mod shell;
-mod snapshots;
+mod start;
+mod stream;
 pub mod timekeeper;
 mod waiters;
 
-pub use node::{BATCH_MAX, Health, Metrics, Node, NodeOptions, StartError};
+pub use looking_back::LiveEvents;
+pub use node::{BATCH_MAX, Health, Metrics, Node};
+pub use start::{NodeOptions, StartError};
+pub use stream::TooFarBehind;

@@ -1,7 +1,6 @@
 //! The handle that the HTTP server and the near client hold.
 
 use std::{
-    path::PathBuf,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -17,44 +16,21 @@ use maitred_engine::{
     names::{Namespace, SlotId},
     time::Millis,
 };
-use maitred_journal::Memory;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     check,
-    metrics::Counters,
-    open::{self, Opened},
+    history::History,
     reading,
-    sequencer::{COMMAND_BYTES_MAX, Input, Sequencer},
-    shell::{Message, Reply, Shell, gone, unknown},
-    snapshots,
+    sequencer::{COMMAND_BYTES_MAX, Input},
+    shell::{Message, Reply, gone, unknown},
+    stream::Stream,
 };
 
 /// The most items in a batch.
 pub const BATCH_MAX: usize = 1_000;
 /// How long a read waits for the revision it asks for.
 const REVISION_WAIT: Duration = Duration::from_secs(10);
-
-/// How a node is started.
-#[derive(Clone, Default)]
-pub struct NodeOptions {
-    /// The folder of the local journal; none keeps everything in memory, for tests and throw-away servers.
-    pub folder: Option<PathBuf>,
-    /// Without a folder: this journal in memory, so that a node started later finds what one before it left.
-    pub memory: Option<Memory>,
-    /// Time stands still until [`Node::advance_to`] moves it. For rehearsals and scenario files.
-    pub manual_clock: bool,
-    /// Take the machine's clock even after a gap of more than a day or a step back.
-    pub accept_clock: bool,
-    /// Namespaces whose rates and places are answered when written: a killed process loses none of them, a power
-    /// loss may forget the last moments. Slots are always synced.
-    pub rates_when_written: Vec<String>,
-}
-
-/// Why a node did not start. The message names the place and the way out.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct StartError(pub String);
 
 /// What `/readyz` tells.
 #[derive(Clone, Debug)]
@@ -81,53 +57,16 @@ pub struct Metrics {
 /// A running limiter. Cheap to clone; the last clone that goes stops it.
 #[derive(Clone)]
 pub struct Node {
-    inbox: mpsc::UnboundedSender<Message>,
-    lines: Arc<AtomicU64>,
-    failed: watch::Receiver<Option<String>>,
-    thread: Arc<Mutex<Option<JoinHandle<()>>>>,
+    pub(super) inbox: mpsc::UnboundedSender<Message>,
+    pub(super) lines: Arc<AtomicU64>,
+    pub(super) failed: watch::Receiver<Option<String>>,
+    pub(super) stream: Arc<Stream>,
+    /// None if it could not be opened: the limiter does not need it.
+    pub(super) history: Option<History>,
+    pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 impl Node {
-    /// Opens the journal, replays it and starts the sequencer's thread.
-    pub async fn start(options: NodeOptions) -> Result<Node, StartError> {
-        let written = options.rates_when_written.iter().map(|name| Namespace::parse(name));
-        let written = written.collect::<Result<_, _>>().map_err(|error| StartError(error.to_string()))?;
-        let opened = open::open(&options).await?;
-        let Opened { journal, follower, writer, clock } = opened;
-        let (head, head_seen) = watch::channel(follower.head());
-        let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
-        sequencer.answer_when_written(written);
-        sequencer.take_over();
-        let (inbox, messages) = mpsc::unbounded_channel();
-        let (failed, failed_seen) = watch::channel(None);
-        let snapshots = journal.archive();
-        let archive = journal.archive();
-        let counters = Counters::new();
-        let store_clock = Some(clock);
-        let shell = Shell {
-            sequencer,
-            journal,
-            archive,
-            store_clock,
-            inbox: messages,
-            failed: failed.clone(),
-            counters,
-            head,
-        };
-        spawn("maitred-snapshots", async move {
-            if let Err(halt) = snapshots::keep(snapshots, head_seen, snapshots::SNAPSHOT_EVERY).await {
-                failed.send_replace(Some(halt.to_string()));
-            }
-        })?;
-        let thread = spawn("maitred-sequencer", shell.run())?;
-        Ok(Node {
-            inbox,
-            lines: Arc::new(AtomicU64::new(1)),
-            failed: failed_seen,
-            thread: Arc::new(Mutex::new(Some(thread))),
-        })
-    }
-
     /// One call. Reads answer at once; changes when they are as durable as promised; an acquire or a look at a
     /// slot with `wait` when the slot is granted or ended, or the wait runs out.
     ///
@@ -135,12 +74,14 @@ impl Node {
     /// left); dropping any other changes nothing, though what was asked may still happen.
     pub async fn call(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
         match call {
+            Call::History { .. } | Call::Audit { .. } => self.look_back(context, call).await,
+            Call::Explain { ref what } => self.explain(context, what.clone()).await,
             call if reading::is_read(&call) => self.read(context, call).await,
             call => self.change(context, call).await,
         }
     }
 
-    async fn read(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
+    pub(super) async fn read(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
         let namespace = check::namespace(context)?;
         if let Call::Slot { slot, wait } = &call
             && let Some(wait_ms) = check::wait(wait)?
@@ -307,9 +248,10 @@ impl Node {
                 return;
             }
         }
-        let thread = self.thread.lock().ok().and_then(|mut thread| thread.take());
-        if let Some(thread) = thread {
-            // The inbox is closed: the thread is past its last wait and only lets go of the journal.
+        let threads =
+            self.threads.lock().map(|mut threads| std::mem::take(&mut *threads)).unwrap_or_default();
+        for thread in threads {
+            // The inbox is closed: they are past their last wait, and only finish and let go of the journal.
             let _ = tokio::task::spawn_blocking(move || thread.join()).await;
         }
     }
@@ -364,11 +306,4 @@ fn checked(context: &Context, call: &mut Call) -> Result<Box<Request>, Problem> 
         }
     }
     Ok(request)
-}
-
-/// A thread with a small runtime of its own: what it does may block, and nobody else waits for it.
-fn spawn(name: &str, work: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>, StartError> {
-    let cannot = |error: std::io::Error| StartError(format!("the thread {name} cannot be started: {error}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || runtime.block_on(work)).map_err(cannot)
 }

@@ -9,8 +9,8 @@ use maitred_journal::{Archive, Clock, Journal, Local, Memory, Options, Record, S
 
 use super::{
     follower::{Follower, Halt},
-    node::{NodeOptions, StartError},
     record::{Body, Entry},
+    start::{NodeOptions, StartError},
 };
 
 const REPLAY_BYTES: usize = 8 * 1024 * 1024;
@@ -28,7 +28,7 @@ pub struct Opened {
 pub async fn open(options: &NodeOptions) -> Result<Opened, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut journal: Box<dyn Journal> = match (&options.folder, &options.memory) {
-        (Some(folder), _) => Box::new(open_folder(folder, clock.clone())?),
+        (Some(folder), _) => Box::new(open_folder(&folder.join("journal"), clock.clone())?),
         (None, Some(memory)) => Box::new(memory.journal()),
         (None, None) => Box::new(Memory::local(clock.clone()).journal()),
     };
@@ -58,28 +58,28 @@ fn random() -> (u64, u64) {
 
 /// The newest snapshot, and every durable record since.
 pub async fn replay(archive: &mut dyn Archive) -> Result<Follower, Halt> {
-    let journal = |error: maitred_journal::JournalError| Halt::Journal(error.to_string());
-    let mut follower = match archive.snapshot().await.map_err(journal)? {
-        Some(snapshot) => Follower::restore(&snapshot)?,
-        None => Follower::default(),
-    };
-    follow(&mut follower, archive, u64::MAX).await?;
-    Ok(follower)
-}
-
-/// Takes the durable records behind the follower's head, up to `last`.
-pub async fn follow(follower: &mut Follower, archive: &mut dyn Archive, last: u64) -> Result<(), Halt> {
-    while follower.head() < last {
-        let records = archive.read(follower.head(), REPLAY_BYTES).await;
-        let records = records.map_err(|error| Halt::Journal(error.to_string()))?;
+    let mut follower = newest_snapshot(archive).await?;
+    loop {
+        let records = archive.read(follower.head(), REPLAY_BYTES).await.map_err(failed)?;
         if records.is_empty() {
-            break;
+            return Ok(follower);
         }
-        for record in records.iter().take_while(|record| record.position <= last) {
+        for record in &records {
             follower.take(record, |_, _, _, _, _| {})?;
         }
     }
-    Ok(())
+}
+
+/// Where a replay begins: at the newest snapshot, or before the birth.
+pub async fn newest_snapshot(archive: &mut dyn Archive) -> Result<Follower, Halt> {
+    match archive.snapshot().await.map_err(failed)? {
+        Some(snapshot) => Follower::restore(&snapshot),
+        None => Ok(Follower::default()),
+    }
+}
+
+fn failed(error: maitred_journal::JournalError) -> Halt {
+    Halt::Journal(error.to_string())
 }
 
 async fn give_birth(journal: &mut dyn Journal, writer: u64) -> Result<Follower, StartError> {

@@ -8,7 +8,7 @@ use maitred_engine::Engine;
 
 use super::{
     answer::{self, AsOf},
-    check,
+    check, explain,
 };
 
 const PAGE: u32 = 100;
@@ -18,7 +18,7 @@ const PAGE_MAX: u32 = 1_000;
 pub fn is_read(call: &Call) -> bool {
     match call {
         Call::Limits { .. } | Call::Limit { .. } | Call::LimitSlots { .. } | Call::Slot { .. } => true,
-        Call::Runs { .. } | Call::Run { .. } | Call::Keys { .. } => true,
+        Call::Runs { .. } | Call::Run { .. } | Call::Keys { .. } | Call::Explain { .. } => true,
         Call::Admit(fields) => fields.check,
         _ => false,
     }
@@ -68,6 +68,7 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
             Reason::InvalidArgument,
             "give both `task` and `key` for one key, or neither for all",
         )),
+        Call::Explain { what } => Ok(Answer::Explain(explain::explain(engine, ns, what, as_of))),
         Call::Admit(fields) => {
             let admit = check::admit(fields)?;
             match engine.check(at, ns, &admit) {
@@ -82,7 +83,7 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
     }
 }
 
-fn page(most: Option<u32>) -> Result<usize, Problem> {
+pub fn page(most: Option<u32>) -> Result<usize, Problem> {
     match most.unwrap_or(PAGE) {
         most @ 1..=PAGE_MAX => Ok(most as usize),
         most => Err(Problem::new(

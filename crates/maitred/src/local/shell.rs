@@ -13,6 +13,7 @@ use super::{
     metrics::Counters,
     node::{Health, Metrics},
     sequencer::{Effect, Input, Sequencer},
+    stream::Stream,
     timekeeper::Clocks,
 };
 
@@ -59,8 +60,9 @@ pub struct Shell {
     /// Set once, when the node stopped by itself.
     pub failed: watch::Sender<Option<String>>,
     pub counters: Counters,
-    /// Told the head after each record, for the maker of snapshots.
+    /// Told the durable head after each record, for the second engine.
     pub head: watch::Sender<u64>,
+    pub stream: Arc<Stream>,
 }
 
 impl Shell {
@@ -170,6 +172,7 @@ impl Shell {
             Effect::Publish(published) => {
                 self.counters.count(&published);
                 self.head.send_replace(published.position);
+                self.stream.publish(Arc::new(published));
                 return Ok(());
             }
             Effect::Halt(halt) => return self.fail(halt),

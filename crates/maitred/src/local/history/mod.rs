@@ -1,0 +1,61 @@
+//! What ended, who and why; what was changed about limits, by whom. A SQLite file beside the journal, filled by
+//! the second engine (`shadow.rs`) behind the writer's back, bounded by age and by rows.
+//!
+//! It holds nothing that a decision needs: it may lag, be deleted, or fail to fill, and the limiter goes on. How
+//! far it reaches stands in every answer.
+
+mod query;
+mod store;
+
+pub use query::{AuditQuery, EndsQuery, Reader};
+pub use store::{Rows, Store};
+
+use maitred_api::Reach;
+use maitred_engine::time::{DAY_MS, Millis};
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// What is kept at the most.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep {
+    pub age_ms: Millis,
+    pub rows: u64,
+}
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self { age_ms: 30 * DAY_MS, rows: 1_000_000 }
+    }
+}
+
+/// Why the history did not take or give something.
+#[derive(Debug, thiserror::Error)]
+#[error("the history: {0}")]
+pub struct HistoryError(#[from] rusqlite::Error);
+
+/// How far the history is, for those who read it.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    pub filled_to: u64,
+    pub trouble: Option<String>,
+}
+
+/// The reading side, shared by all handles of a node.
+#[derive(Clone)]
+pub struct History {
+    pub reader: Arc<Reader>,
+    pub progress: watch::Receiver<Progress>,
+}
+
+impl History {
+    /// How far it reaches when the journal stands at `head`.
+    pub fn reach(&self, head: u64) -> Result<Reach, HistoryError> {
+        let progress = self.progress.borrow().clone();
+        Ok(Reach {
+            filled_to: progress.filled_to,
+            lag: head.saturating_sub(progress.filled_to),
+            since: self.reader.since()?,
+            trouble: progress.trouble,
+        })
+    }
+}

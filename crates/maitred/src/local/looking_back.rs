@@ -1,0 +1,174 @@
+//! The node's answers about what was: history and audit, and the story behind an explanation.
+
+use maitred_api::{
+    Answer, AuditAnswer, Call, Context, ExplainedKind, HistoryAnswer, LimitsAnswer, LiveEvent, LiveSnapshot,
+    Problem, Reach, Reason,
+};
+
+use super::{
+    Node, check,
+    history::{AuditQuery, EndsQuery, History, HistoryError},
+    live, reading,
+    stream::{Listener, TooFarBehind},
+};
+
+impl Node {
+    pub(super) async fn look_back(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
+        let namespace = check::namespace(context)?.to_string();
+        let history = self.history.clone().ok_or_else(no_history)?;
+        let head = self.head().await;
+        blocking(move || match call {
+            Call::History { limit, slot, run, label, before, most } => {
+                let (before, most) = (row(before.as_deref())?, reading::page(most)?);
+                let query = EndsQuery { namespace, limit, slot, run, label, before, most };
+                let (ends, next) = history.reader.ends(&query).map_err(trouble)?;
+                let reach = reach(&history, head)?;
+                Ok(Answer::History(HistoryAnswer { ends, next: next.map(|row| row.to_string()), reach }))
+            }
+            Call::Audit { limit, before, most } => {
+                let (before, most) = (row(before.as_deref())?, reading::page(most)?);
+                let query = AuditQuery { namespace, target: limit, before, most };
+                let (acts, next) = history.reader.audit(&query).map_err(trouble)?;
+                let reach = reach(&history, head)?;
+                Ok(Answer::Audit(AuditAnswer { acts, next: next.map(|row| row.to_string()), reach }))
+            }
+            _ => Err(Problem::new(Reason::Internal, "this call does not look back")),
+        })
+        .await
+    }
+
+    /// What is alive explains itself; what has ended comes from the history.
+    pub(super) async fn explain(&self, context: &Context, what: String) -> Result<Answer, Problem> {
+        let answer = self.read(context, Call::Explain { what: what.clone() }).await?;
+        let (Answer::Explain(mut explained), Some(history)) = (answer.clone(), self.history.clone()) else {
+            return Ok(answer);
+        };
+        let namespace = check::namespace(context)?.to_string();
+        let ended = blocking(move || ended(&history, namespace, &what)).await?;
+        if let (ExplainedKind::Unknown, Some((kind, last))) = (explained.kind, ended.as_ref()) {
+            let by = last[0].by.as_ref().map(|by| format!(" by `{by}`")).unwrap_or_default();
+            explained.kind = *kind;
+            explained.text = format!("Slot `{}` ended: {}{by}.", last[0].slot, last[0].state.as_str());
+        }
+        explained.ended = ended.map(|(_, last)| last).unwrap_or_default();
+        Ok(Answer::Explain(explained))
+    }
+
+    async fn head(&self) -> u64 {
+        self.health().await.revision
+    }
+
+    /// What is true now, and everything that happens after it: in a namespace, or of one of its limits.
+    ///
+    /// With `after`, what happened behind that revision instead, as long as it is kept.
+    pub async fn listen(
+        &self,
+        context: &Context,
+        limit: Option<String>,
+        after: Option<u64>,
+    ) -> Result<(Option<LiveSnapshot>, LiveEvents), Problem> {
+        let namespace = check::namespace(context)?.to_string();
+        let events = |listener, behind| LiveEvents { listener, namespace, limit: limit.clone(), behind };
+        if let Some(after) = after
+            && let Ok(listener) = self.stream.listen(Some(after))
+        {
+            return Ok((None, events(listener, after)));
+        }
+        let listener = self.stream.listen(None).map_err(|TooFarBehind| no_history())?;
+        let (snapshot, revision) = self.snapshot(context, limit.as_deref()).await?;
+        Ok((Some(snapshot), events(listener, revision)))
+    }
+
+    async fn snapshot(&self, context: &Context, limit: Option<&str>) -> Result<(LiveSnapshot, u64), Problem> {
+        let call = match limit {
+            Some(limit) => Call::LimitSlots { limit: limit.to_owned(), skip: 0, most: None },
+            None => Call::Limits { after: None, most: Some(1_000) },
+        };
+        match self.read(context, call).await? {
+            Answer::LimitSlots(slots) => {
+                let revision = slots.revision;
+                Ok((LiveSnapshot::Limit(Box::new(slots)), revision))
+            }
+            Answer::Limits(limits @ LimitsAnswer { revision, .. }) => {
+                Ok((LiveSnapshot::Limits(limits), revision))
+            }
+            _ => Err(Problem::new(Reason::Internal, "a look at the limits gave something else")),
+        }
+    }
+
+    /// Open event streams.
+    pub fn listeners(&self) -> usize {
+        self.stream.listeners()
+    }
+}
+
+/// What happens, as it becomes durable.
+pub struct LiveEvents {
+    listener: Listener,
+    namespace: String,
+    limit: Option<String>,
+    /// Records up to this one are known to the listener.
+    behind: u64,
+}
+
+impl LiveEvents {
+    /// The events of the next record that has any, with its revision; none when the node has stopped.
+    /// Cancel safe.
+    pub async fn next(&mut self) -> Result<Option<(u64, Vec<LiveEvent>)>, TooFarBehind> {
+        while let Some(published) = self.listener.next().await? {
+            let events = live::events(&published, &self.namespace, self.limit.as_deref());
+            if published.position > self.behind && !events.is_empty() {
+                return Ok(Some((published.position, events)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+type Ended = (ExplainedKind, Vec<maitred_api::EndedSlot>);
+
+/// The last ends of a slot, else of a run, else of a label.
+fn ended(history: &History, namespace: String, what: &str) -> Result<Option<Ended>, Problem> {
+    let all = EndsQuery { namespace, most: 10, ..EndsQuery::default() };
+    let name = || Some(what.to_owned());
+    let queries = [
+        (ExplainedKind::Slot, EndsQuery { slot: name(), ..all.clone() }),
+        (ExplainedKind::Run, EndsQuery { run: name(), ..all.clone() }),
+        (ExplainedKind::Label, EndsQuery { label: name(), ..all }),
+    ];
+    for (kind, query) in queries {
+        let (ends, _) = history.reader.ends(&query).map_err(trouble)?;
+        if !ends.is_empty() {
+            return Ok(Some((kind, ends)));
+        }
+    }
+    Ok(None)
+}
+
+fn reach(history: &History, head: u64) -> Result<Reach, Problem> {
+    history.reach(head).map_err(trouble)
+}
+
+fn row(before: Option<&str>) -> Result<Option<i64>, Problem> {
+    let wrong = || {
+        let message = "before is not a cursor; give the `next` of the page before, unchanged";
+        Problem::new(Reason::InvalidArgument, message)
+    };
+    before.map(|text| text.parse().map_err(|_| wrong())).transpose()
+}
+
+fn no_history() -> Problem {
+    Problem::new(Reason::Unavailable, "this server keeps no history: it could not be opened at its start")
+}
+
+fn trouble(error: HistoryError) -> Problem {
+    Problem::new(Reason::Unavailable, error.to_string())
+}
+
+/// SQLite may wait for a disk; the callers' threads must not.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let gone = |_| Err(Problem::new(Reason::Internal, "the look into the history did not end"));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(gone)
+}

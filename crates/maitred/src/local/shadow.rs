@@ -1,0 +1,123 @@
+//! A second engine behind the writer's back: it takes the same records from the durable journal, fills the history
+//! from them, and makes the snapshots. So each snapshot also proves that snapshot plus records is the state, and
+//! neither costs the writer anything.
+//!
+//! The history is written before the snapshot that covers the same records is kept. So after a restart from the
+//! newest snapshot no record is missing from the history, and those that are in it already are passed over.
+
+use std::time::Duration;
+
+use maitred_journal::{Archive, JournalError, Position};
+use tokio::sync::watch;
+
+use super::{
+    follower::{Follower, Halt},
+    history::{Progress, Rows, Store},
+    open,
+};
+
+/// A snapshot is made when this many records came since the last.
+pub const SNAPSHOT_EVERY: Position = 50_000;
+/// How long it lets records gather before it takes them.
+const GATHER: Duration = Duration::from_millis(50);
+const READ_BYTES: usize = 4 * 1024 * 1024;
+
+pub struct Shadow {
+    pub archive: Box<dyn Archive>,
+    /// The durable head, as the writer tells it; closed when the writer is gone.
+    pub head: watch::Receiver<Position>,
+    pub store: Option<Store>,
+    pub progress: watch::Sender<Progress>,
+    pub snapshot_every: Position,
+}
+
+impl Shadow {
+    /// Runs until the writer is gone and everything it left is taken.
+    pub async fn run(mut self) -> Result<(), Halt> {
+        let mut follower = open::newest_snapshot(&mut *self.archive).await?;
+        self.mark_gap(&follower);
+        let mut kept = follower.head();
+        let mut kept_before = None;
+        loop {
+            let writer_is_gone = self.head.changed().await.is_err();
+            if !writer_is_gone {
+                tokio::time::sleep(GATHER).await;
+            }
+            self.follow(&mut follower).await?;
+            if follower.head() >= kept + self.snapshot_every {
+                self.save(&follower, kept_before).await?;
+                kept_before = Some(kept);
+                kept = follower.head();
+            }
+            if writer_is_gone {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn follow(&mut self, follower: &mut Follower) -> Result<(), Halt> {
+        loop {
+            let records = self.archive.read(follower.head(), READ_BYTES).await.map_err(failed)?;
+            if records.is_empty() {
+                return Ok(());
+            }
+            let filled_to = self.store.as_ref().map_or(Position::MAX, Store::filled_to);
+            let mut rows = Rows::default();
+            for record in &records {
+                follower.take(record, |_, _, command, _, events| {
+                    if record.position > filled_to {
+                        rows.add(record.position, command, events);
+                    }
+                })?;
+            }
+            self.fill(follower, &rows);
+        }
+    }
+
+    /// A history that cannot be written is given up until the next start; the limiter does not need it.
+    fn fill(&mut self, follower: &Follower, rows: &Rows) {
+        let Some(store) = &mut self.store else { return };
+        if follower.head() <= store.filled_to() {
+            return;
+        }
+        match store.write(follower.head(), follower.now(), rows) {
+            Ok(()) => {
+                self.progress.send_replace(Progress { filled_to: store.filled_to(), trouble: None });
+            }
+            Err(error) => self.give_up(&error.to_string()),
+        }
+    }
+
+    fn give_up(&mut self, trouble: &str) {
+        tracing::error!(trouble, "the history is not filled any more");
+        self.store = None;
+        self.progress.send_modify(|progress| progress.trouble = Some(trouble.to_owned()));
+    }
+
+    /// Records between what the history has and the snapshot are gone: what it has from before is not all.
+    fn mark_gap(&mut self, follower: &Follower) {
+        let Some(store) = &mut self.store else { return };
+        let marked = store.begin_at(follower.head(), follower.now());
+        let filled_to = store.filled_to();
+        match marked {
+            Ok(()) => {
+                self.progress.send_replace(Progress { filled_to, trouble: None });
+            }
+            Err(error) => self.give_up(&error.to_string()),
+        }
+    }
+
+    /// Keeps the state, then lets go of the records that the snapshot before last already covers.
+    async fn save(&mut self, follower: &Follower, before: Option<Position>) -> Result<(), Halt> {
+        let Some(snapshot) = follower.snapshot() else { return Ok(()) };
+        self.archive.save_snapshot(snapshot).await.map_err(failed)?;
+        match before {
+            Some(position) => self.archive.trim(position).await.map_err(failed),
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed(error: JournalError) -> Halt {
+    Halt::Journal(error.to_string())
+}

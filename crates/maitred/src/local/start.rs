@@ -1,0 +1,129 @@
+//! Starting a node: the journal and the history opened, the two engines put to work.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, atomic::AtomicU64},
+    thread::JoinHandle,
+};
+
+use maitred_engine::names::Namespace;
+use maitred_journal::Memory;
+use tokio::sync::{mpsc, watch};
+
+use super::{
+    Node,
+    history::{History, HistoryError, Keep, Progress, Reader, Store},
+    metrics::Counters,
+    open::{self, Opened},
+    sequencer::Sequencer,
+    shadow::{SNAPSHOT_EVERY, Shadow},
+    shell::Shell,
+    stream::Stream,
+};
+
+/// How a node is started.
+#[derive(Clone, Default)]
+pub struct NodeOptions {
+    /// The data folder: `journal/` and `history.sqlite` in it. None keeps everything in memory, for tests and throw-away servers.
+    pub folder: Option<PathBuf>,
+    /// Without a folder: this journal in memory, so that a node started later finds what one before it left.
+    pub memory: Option<Memory>,
+    /// Time stands still until [`Node::advance_to`] moves it. For rehearsals and scenario files.
+    pub manual_clock: bool,
+    /// Take the machine's clock even after a gap of more than a day or a step back.
+    pub accept_clock: bool,
+    /// Namespaces whose rates and places are answered when written: a killed process loses none of them, a power
+    /// loss may forget the last moments. Slots are always synced.
+    pub rates_when_written: Vec<String>,
+}
+
+/// Why a node did not start. The message names the place and the way out.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct StartError(pub String);
+
+impl Node {
+    /// Opens the journal, replays it and starts the sequencer's thread.
+    pub async fn start(options: NodeOptions) -> Result<Node, StartError> {
+        let written = options.rates_when_written.iter().map(|name| Namespace::parse(name));
+        let written = written.collect::<Result<_, _>>().map_err(|error| StartError(error.to_string()))?;
+        let Opened { journal, follower, writer, clock } = open::open(&options).await?;
+        let (head, head_seen) = watch::channel(follower.head());
+        let (progress, progress_seen) = watch::channel(Progress::default());
+        let (store, reader, scratch) = open_history(options.folder.as_deref(), follower.head());
+        let shadow = Shadow {
+            archive: journal.archive(),
+            head: head_seen,
+            store,
+            progress,
+            snapshot_every: SNAPSHOT_EVERY,
+        };
+        let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
+        sequencer.answer_when_written(written);
+        sequencer.take_over();
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let (failed, failed_seen) = watch::channel(None);
+        let stream = Arc::new(Stream::new());
+        let archive = journal.archive();
+        let shell = Shell {
+            sequencer,
+            journal,
+            archive,
+            store_clock: Some(clock),
+            inbox: messages,
+            failed: failed.clone(),
+            counters: Counters::new(),
+            head,
+            stream: Arc::clone(&stream),
+        };
+        let shadow = spawn("maitred-shadow", async move {
+            let _kept_as_long_as_it_is_filled = scratch;
+            if let Err(halt) = shadow.run().await {
+                failed.send_replace(Some(halt.to_string()));
+            }
+        })?;
+        let sequencer = spawn("maitred-sequencer", shell.run())?;
+        Ok(Node {
+            inbox,
+            lines: Arc::new(AtomicU64::new(1)),
+            failed: failed_seen,
+            stream,
+            history: reader.map(|reader| History { reader: Arc::new(reader), progress: progress_seen }),
+            threads: Arc::new(Mutex::new(vec![sequencer, shadow])),
+        })
+    }
+}
+
+/// The history's two sides. Where the data is thrown away, so is it. A history that cannot be opened is done
+/// without, and said so.
+fn open_history(
+    folder: Option<&Path>,
+    head: u64,
+) -> (Option<Store>, Option<Reader>, Option<tempfile::TempDir>) {
+    let scratch = match folder {
+        Some(_) => None,
+        None => tempfile::Builder::new().prefix("maitred-history-").tempdir().ok(),
+    };
+    let folder = folder.or(scratch.as_ref().map(tempfile::TempDir::path));
+    let opened = folder.map(|folder| open_both(&folder.join("history.sqlite"), head));
+    match opened {
+        Some(Ok((store, reader))) => (Some(store), Some(reader), scratch),
+        Some(Err(error)) => {
+            tracing::error!(%error, "the history cannot be opened; the limiter goes on without it");
+            (None, None, scratch)
+        }
+        None => (None, None, scratch),
+    }
+}
+
+fn open_both(file: &Path, head: u64) -> Result<(Store, Reader), HistoryError> {
+    let store = Store::open(file, Keep::default(), head)?;
+    Ok((store, Reader::open(file)?))
+}
+
+/// A thread with a small runtime of its own: what it does may block, and nobody else waits for it.
+fn spawn(name: &str, work: impl Future<Output = ()> + Send + 'static) -> Result<JoinHandle<()>, StartError> {
+    let cannot = |error: std::io::Error| StartError(format!("the thread {name} cannot be started: {error}"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(cannot)?;
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || runtime.block_on(work)).map_err(cannot)
+}
