@@ -70,6 +70,8 @@ impl Far {
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(options.connect_within)
+            // Shorter than servers keep an idle connection: a call must not meet one that is just being closed.
+            .pool_idle_timeout(Duration::from_secs(30))
             .tcp_keepalive(Duration::from_secs(15))
             .user_agent(concat!("maitred/", env!("CARGO_PKG_VERSION")));
         if is_loopback(&base) {
