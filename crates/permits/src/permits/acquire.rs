@@ -7,12 +7,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fmt, mem};
 
-use tokio::sync::SemaphorePermit;
 use tokio::task::{self, coop};
 use tokio::time::{Instant, sleep_until};
 
 use super::error::{AcquireError, TryAcquireError};
-use super::holds::HoldKey;
 use super::ledger::WaitEnd;
 use super::nested;
 use super::permit::Permit;
@@ -118,9 +116,13 @@ enum Asked {
 fn ask(shared: Arc<Shared>, asked: u32, timeout: Option<Duration>, taker: Taker) -> Asked {
     shared.warn_if_nested();
     let task = taker.task();
-    match shared.take_now(asked, task) {
-        Ok(Some(key)) => Asked::Answered(Ok(Permit::new(shared, asked, key, task))),
-        Ok(None) => Asked::MustWait(Box::pin(wait(shared, asked, timeout, taker))),
+    match shared.take_or(asked, task, |ledger, now| (now, ledger.wait_begins(now))) {
+        Ok(Ok(key)) => Asked::Answered(Ok(Permit::new(shared, asked, key, task))),
+        Ok(Err((since, added))) => {
+            let place = InLine { shared: Some(shared), since, timed_out: false };
+            place.shared().line.add_permits(added as usize);
+            Asked::MustWait(Box::pin(wait(place, asked, timeout, taker)))
+        }
         Err(refused) => Asked::Answered(Err(refused)),
     }
 }
@@ -128,36 +130,30 @@ fn ask(shared: Arc<Shared>, asked: u32, timeout: Option<Duration>, taker: Taker)
 /// Takes what is free now, without waiting.
 pub(crate) fn try_ask(shared: Arc<Shared>, asked: u32) -> Result<Permit, TryAcquireError> {
     let task = Taker::Task.task();
-    match shared.take_now(asked, task)? {
-        Some(key) => Ok(Permit::new(shared, asked, key, task)),
-        None => Err(shared.none_free(asked)),
+    match shared.take_or(asked, task, |_, _| ())? {
+        Ok(key) => Ok(Permit::new(shared, asked, key, task)),
+        Err(()) => Err(shared.none_free(asked)),
     }
 }
 
-/// Waits in line. Whatever ends first: permits, a refusal, or the timeout; permits win a draw.
+/// Waits in line. Whatever comes first: permits, a refusal, or the timeout; permits win a draw.
 async fn wait(
-    shared: Arc<Shared>,
+    mut place: InLine,
     asked: u32,
     timeout: Option<Duration>,
     taker: Taker,
 ) -> Result<Permit, AcquireError> {
-    let mut line = InLine::enter(&shared);
-    let deadline = timeout.and_then(|timeout| line.since.checked_add(timeout));
-    let granted = tokio::select! {
+    let deadline = timeout.and_then(|timeout| place.since.checked_add(timeout));
+    let shared = place.shared();
+    let answer = tokio::select! {
         biased;
-        taken = shared.line.acquire_many(asked) => match taken {
-            Ok(taken) => {
-                let task = taker.task();
-                Ok((line.served(taken, asked, task), task))
-            }
-            Err(_closed) => Err(shared.closed()),
-        },
+        // Once it has answered there is no await until the permits are in the books, so nothing can come between.
+        taken = shared.line.acquire_many(asked) => taken.map(|taken| taken.forget()).map_err(|_| shared.closed()),
         too_many = shared.shrunk_below(asked) => Err(too_many),
-        () = until(deadline) => Err(line.timed_out(asked, timeout.unwrap_or_default())),
+        () = until(deadline) => Err(shared.timed_out(asked, timeout.unwrap_or_default())),
     };
-    drop(line);
-    let (key, task) = granted?;
-    Ok(Permit::new(shared, asked, key, task))
+    place.timed_out = matches!(answer, Err(AcquireError::TimedOut { .. }));
+    answer.map(|()| place.served(asked, taker.task()))
 }
 
 /// Until the deadline, or for ever without one.
@@ -168,46 +164,39 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-/// A place in line, in the books until it is dropped.
-struct InLine<'a> {
-    shared: &'a Shared,
+/// A place in line, in the books until it is served or dropped.
+struct InLine {
+    /// `None` once served.
+    shared: Option<Arc<Shared>>,
     since: Instant,
-    end: Option<WaitEnd>,
+    timed_out: bool,
 }
 
-impl<'a> InLine<'a> {
-    fn enter(shared: &'a Shared) -> Self {
-        let since = Instant::now();
-        let added = shared.ledger().wait_begins(since);
-        shared.line.add_permits(added as usize);
-        Self { shared, since, end: Some(WaitEnd::Left) }
+impl InLine {
+    fn shared(&self) -> &Shared {
+        self.shared.as_ref().expect("served only once, at the end")
     }
 
-    /// Books the end of the wait and the hold in one go.
-    fn served(&mut self, taken: SemaphorePermit<'_>, asked: u32, task: Option<task::Id>) -> HoldKey {
+    /// Books the end of the wait and the hold in one go. The permits are ours already.
+    fn served(&mut self, asked: u32, task: Option<task::Id>) -> Permit {
+        let shared = self.shared.take().expect("served only once, at the end");
         let now = Instant::now();
-        let mut ledger = self.shared.ledger();
-        self.end = None;
-        ledger.wait_ended(
-            now,
-            WaitEnd::Answered(now.saturating_duration_since(self.since)),
-            &self.shared.line,
-        );
+        let mut ledger = shared.ledger();
+        ledger.wait_ended(now, WaitEnd::Answered(now.saturating_duration_since(self.since)), &shared.line);
         ledger.task_holds.took(task);
-        taken.forget();
-        ledger.granted(now, asked)
-    }
-
-    fn timed_out(&mut self, asked: u32, timeout: Duration) -> AcquireError {
-        self.end = Some(WaitEnd::Answered(self.since.elapsed()));
-        self.shared.timed_out(asked, timeout)
+        let key = ledger.granted(now, asked);
+        drop(ledger);
+        Permit::new(shared, asked, key, task)
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for InLine {
     fn drop(&mut self) {
-        if let Some(end) = self.end {
-            self.shared.ledger().wait_ended(Instant::now(), end, &self.shared.line);
+        if let Some(shared) = &self.shared {
+            let now = Instant::now();
+            let waited = now.saturating_duration_since(self.since);
+            let end = if self.timed_out { WaitEnd::Answered(waited) } else { WaitEnd::Left };
+            shared.ledger().wait_ended(now, end, &shared.line);
         }
     }
 }
@@ -218,5 +207,20 @@ impl fmt::Debug for Acquire {
             .field("asked", &self.asked)
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten thousand may wait at once; what one costs is the box and what is in it.
+    #[test]
+    fn a_waiting_acquire_is_small() {
+        fn size_of_wait<F: Future>(_: fn(InLine, u32, Option<Duration>, Taker) -> F) -> usize {
+            size_of::<F>()
+        }
+        let bytes = size_of::<Acquire>() + size_of_wait(wait);
+        assert!(bytes <= 768, "{bytes} bytes");
     }
 }

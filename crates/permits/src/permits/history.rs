@@ -4,6 +4,7 @@
 //! happened with the level that stood through them, so a quiet hour costs nothing and is still told correctly.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -58,38 +59,36 @@ pub(crate) struct History {
     index: u64,
     /// When the interval under way ends.
     ends_at: Instant,
-    /// Oldest first; the last is the interval under way.
-    ring: VecDeque<Interval>,
+    /// The interval under way.
+    current: Interval,
+    /// Those that are over, oldest first.
+    whole: VecDeque<Interval>,
     level: u32,
     waiting: bool,
 }
 
 impl History {
     pub(crate) fn new(epoch: Instant, level: u32) -> Self {
-        let first = Interval { floor: level, ..Interval::default() };
-        Self {
-            epoch,
-            index: 0,
-            ends_at: epoch + INTERVAL,
-            ring: VecDeque::from([first]),
-            level,
-            waiting: false,
-        }
+        let current = Interval { floor: level, ..Interval::default() };
+        let ends_at = epoch + INTERVAL;
+        Self { epoch, index: 0, ends_at, current, whole: VecDeque::new(), level, waiting: false }
     }
 
     /// Closes the intervals that ended before `now`; whether there were any. Call it before anything is counted.
+    #[inline]
     pub(crate) fn roll(&mut self, now: Instant) -> bool {
-        if now < self.ends_at {
-            return false;
-        }
+        now >= self.ends_at && self.close_until(now)
+    }
+
+    #[cold]
+    fn close_until(&mut self, now: Instant) -> bool {
         let index = now.saturating_duration_since(self.epoch).as_secs() / INTERVAL.as_secs();
         let quiet = Interval { floor: self.level, waited: self.waiting, ..Interval::default() };
-        let missed = (index - self.index).min(INTERVALS_KEPT as u64 + 1);
-        for _ in 0..missed {
-            self.ring.push_back(quiet);
-        }
-        let surplus = self.ring.len().saturating_sub(INTERVALS_KEPT + 1);
-        self.ring.drain(..surplus);
+        self.whole.push_back(mem::replace(&mut self.current, quiet));
+        let missed = (index - self.index - 1).min(INTERVALS_KEPT as u64);
+        self.whole.extend((0..missed).map(|_| quiet));
+        let surplus = self.whole.len().saturating_sub(INTERVALS_KEPT);
+        self.whole.drain(..surplus);
         self.index = index;
         self.ends_at = self.epoch + Duration::from_secs((index + 1) * INTERVAL.as_secs());
         true
@@ -97,16 +96,15 @@ impl History {
 
     /// The interval under way.
     pub(crate) fn current(&mut self) -> &mut Interval {
-        self.ring.back_mut().expect("the interval under way is always there")
+        &mut self.current
     }
 
     /// Tells how many permits are available from here on.
     pub(crate) fn stands_at(&mut self, available: u32, waiting: bool) {
         self.level = available;
         self.waiting = waiting;
-        let current = self.current();
-        current.floor = current.floor.min(available);
-        current.waited |= waiting;
+        self.current.floor = self.current.floor.min(available);
+        self.current.waited |= waiting;
     }
 
     pub(crate) fn index(&self) -> u64 {
@@ -115,13 +113,13 @@ impl History {
 
     /// The intervals that are over, oldest first.
     pub(crate) fn whole(&self) -> impl ExactSizeIterator<Item = &Interval> {
-        self.ring.range(..self.ring.len() - 1)
+        self.whole.iter()
     }
 
     pub(crate) fn recent(&self, now: Instant) -> Recent {
-        let taken = self.ring.len().min(RATE_INTERVALS + 1);
-        let counts = self.ring.range(self.ring.len() - taken..).fold(Interval::default(), Interval::merge);
-        let since = (self.index + 1 - taken as u64) * INTERVAL.as_secs();
+        let taken = self.whole.len().min(RATE_INTERVALS);
+        let counts = self.whole.range(self.whole.len() - taken..).fold(self.current, Interval::merge);
+        let since = (self.index - taken as u64) * INTERVAL.as_secs();
         let age = now.saturating_duration_since(self.epoch);
         Recent { counts, span: age.saturating_sub(Duration::from_secs(since)) }
     }

@@ -12,7 +12,8 @@
 //!
 //! *More load* makes the floor fall too, but more work gets done. *Less load* makes throughput fall too, but nobody
 //! waits. *Errors* of the downstream change the share of failures. A *slower downstream* lowers floor and throughput,
-//! but its holds still end: so every sign also needs permits in holds that have lasted for half of the time looked at.
+//! but its holds still end. So a fall also needs permits that went missing with it: taken in the time looked at, and
+//! held for half of it or longer. A holder that has always held for long is not blamed for what falls now.
 //!
 //! A leak may take minutes or hours to show, so the last hour is looked at three times, in six steps each: of ten
 //! seconds, of a minute and of ten minutes.
@@ -26,13 +27,17 @@ use super::history::{INTERVAL, Interval};
 use super::ledger::Ledger;
 
 const STEPS: usize = 6;
+/// Steps in half of the time looked at.
+const HALF: u32 = STEPS as u32 / 2;
 /// Intervals per step: the last minute, six minutes and hour.
 const SCALES: [usize; 3] = [1, 6, 60];
-/// Holds that must have ended in the first half before a fall means anything.
+/// Holds that must have ended in the first half before a fall of throughput means anything.
 const ENOUGH_ENDED: u64 = 20;
-/// Throughput fell when the second half completed less than this share of the first.
+/// Throughput fell when the second half ended no more than this share of the holds of the first.
 const FALLEN_TO: f64 = 0.8;
-/// Throughput rose when it completed more than this share of the first.
+/// And when the difference is more than this many standard deviations of counts as large as these: not by chance.
+const DEVIATIONS: f64 = 3.0;
+/// Throughput rose when it ended more than this share.
 const RISEN_TO: f64 = 1.1;
 /// Shares of failures this close to each other are the same.
 const FLAT_WITHIN: f64 = 0.02;
@@ -66,7 +71,7 @@ impl LeakVerdict {
 pub enum LeakSign {
     /// The floor of available permits only falls while somebody waits and no more work is done.
     FloorOnlyFalls,
-    /// Fewer holds end well while somebody waits and the share of failures stays the same.
+    /// Fewer holds end while somebody waits and the share of failures stays the same.
     ThroughputFalls,
     /// Every permit is held, somebody waits, and nothing has ended in the whole time.
     Stalled,
@@ -98,13 +103,14 @@ pub(crate) fn judge(ledger: &Ledger, now: Instant) -> LeakVerdict {
     }
     let mut verdict = LeakVerdict::NoSign;
     for scale in SCALES.into_iter().filter(|scale| intervals.len() >= STEPS * scale) {
-        let steps = steps(&intervals, scale);
         let length = INTERVAL * scale as u32;
-        let long_held = ledger.holds.permits_older_than(length * (STEPS as u32 / 2), now);
-        match sign(&steps, long_held, ledger.circulation.size()) {
-            Seen::Sign(sign) => {
-                return LeakVerdict::Suspected(evidence(sign, steps, length, long_held, ledger, now));
-            }
+        let window = Window {
+            steps: steps(&intervals, scale),
+            long_held: ledger.holds.permits_older_than(length * HALF, now),
+            held_since_before: ledger.holds.permits_older_than(length * (STEPS as u32 + 1), now),
+        };
+        match window.sign(ledger.circulation.size()) {
+            Seen::Sign(sign) => return LeakVerdict::Suspected(window.evidence(sign, length, ledger, now)),
             Seen::TooLittle if verdict == LeakVerdict::NoSign => {
                 verdict = LeakVerdict::Unknown {
                     reason: "somebody waits, but too few holds have ended to compare",
@@ -122,39 +128,77 @@ enum Seen {
     Sign(LeakSign),
 }
 
-fn sign(steps: &[Interval], long_held: u64, size: u32) -> Seen {
-    let (first, second) = halves(steps);
-    let waited = first.waited || second.waited;
-    if !waited {
-        return Seen::Nothing; // there were permits for everybody
+/// The time looked at.
+struct Window {
+    steps: Vec<Interval>,
+    /// Permits held for half of it, or longer.
+    long_held: u64,
+    /// Those of them that were taken before it.
+    held_since_before: u64,
+}
+
+impl Window {
+    fn sign(&self, size: u32) -> Seen {
+        let (first, second) = halves(&self.steps);
+        if !first.waited && !second.waited {
+            return Seen::Nothing; // there were permits for everybody
+        }
+        if self.long_held >= u64::from(size.max(1))
+            && self.steps.iter().all(|step| step.waited && ended(step) == 0)
+        {
+            return Seen::Sign(LeakSign::Stalled);
+        }
+        let went_missing = self.long_held > self.held_since_before;
+        if went_missing && floor_only_falls(&self.steps) && !throughput_rose(&first, &second) {
+            return Seen::Sign(LeakSign::FloorOnlyFalls);
+        }
+        if ended(&first) < ENOUGH_ENDED {
+            return Seen::TooLittle;
+        }
+        let waited_throughout = self.steps[STEPS / 2..].iter().all(|step| step.waited);
+        if went_missing
+            && waited_throughout
+            && throughput_fell(&first, &second)
+            && errors_are_flat(&first, &second)
+        {
+            return Seen::Sign(LeakSign::ThroughputFalls);
+        }
+        Seen::Nothing
     }
-    let held_all = long_held >= u64::from(size) && size > 0;
-    if held_all && steps.iter().all(|step| step.waited && step.completed + step.failed == 0) {
-        return Seen::Sign(LeakSign::Stalled);
+
+    fn evidence(self, sign: LeakSign, step: Duration, ledger: &Ledger, now: Instant) -> LeakEvidence {
+        LeakEvidence {
+            sign,
+            steps: self.steps,
+            step,
+            long_held: self.long_held,
+            oldest_hold: ledger.holds.oldest(now).unwrap_or_default(),
+            waiting: ledger.circulation.waiting(),
+        }
     }
-    let throughput = second.completed as f64 / first.completed.max(1) as f64;
-    if long_held > 0 && floor_only_falls(steps) && throughput <= RISEN_TO {
-        return Seen::Sign(LeakSign::FloorOnlyFalls);
-    }
-    if first.completed + first.failed < ENOUGH_ENDED {
-        return Seen::TooLittle;
-    }
-    let waited_throughout = steps[steps.len() / 2..].iter().all(|step| step.waited);
-    let nothing_ends = second.completed + second.failed == 0;
-    let errors_flat = nothing_ends || (failed_share(&second) - failed_share(&first)).abs() <= FLAT_WITHIN;
-    if long_held > 0 && waited_throughout && errors_flat && throughput <= FALLEN_TO {
-        return Seen::Sign(LeakSign::ThroughputFalls);
-    }
-    Seen::Nothing
+}
+
+fn ended(step: &Interval) -> u64 {
+    step.completed + step.failed
+}
+
+fn throughput_rose(first: &Interval, second: &Interval) -> bool {
+    ended(second) as f64 > ended(first) as f64 * RISEN_TO
+}
+
+fn throughput_fell(first: &Interval, second: &Interval) -> bool {
+    let (first, second) = (ended(first) as f64, ended(second) as f64);
+    second <= first * FALLEN_TO && first - second > DEVIATIONS * (first + second).sqrt()
+}
+
+fn errors_are_flat(first: &Interval, second: &Interval) -> bool {
+    let failed_share = |step: &Interval| step.failed as f64 / ended(step).max(1) as f64;
+    ended(second) == 0 || (failed_share(second) - failed_share(first)).abs() <= FLAT_WITHIN
 }
 
 fn floor_only_falls(steps: &[Interval]) -> bool {
     let never_rises = steps.windows(2).all(|pair| pair[1].floor <= pair[0].floor);
     never_rises && steps[steps.len() - 1].floor < steps[0].floor
-}
-
-fn failed_share(step: &Interval) -> f64 {
-    step.failed as f64 / (step.completed + step.failed).max(1) as f64
 }
 
 /// The last [`STEPS`] steps of `scale` intervals each.
@@ -169,18 +213,6 @@ fn halves(steps: &[Interval]) -> (Interval, Interval) {
 
 fn merge(intervals: &[Interval]) -> Interval {
     intervals[1..].iter().fold(intervals[0], Interval::merge)
-}
-
-fn evidence(
-    sign: LeakSign,
-    steps: Vec<Interval>,
-    step: Duration,
-    long_held: u64,
-    ledger: &Ledger,
-    now: Instant,
-) -> LeakEvidence {
-    let oldest_hold = ledger.holds.oldest(now).unwrap_or_default();
-    LeakEvidence { sign, steps, step, long_held, oldest_hold, waiting: ledger.circulation.waiting() }
 }
 
 impl fmt::Display for LeakVerdict {
@@ -212,7 +244,7 @@ impl fmt::Display for LeakEvidence {
             list(|step| step.completed),
             list(|step| step.failed),
             self.long_held,
-            (self.step * (STEPS as u32 / 2)).as_secs(),
+            (self.step * HALF).as_secs(),
             self.oldest_hold.as_secs(),
             self.waiting
         )

@@ -64,11 +64,14 @@ impl Ledger {
     }
 
     /// Brings the books to `now`; every entry below does so first.
+    #[inline]
     pub(crate) fn roll(&mut self, now: Instant) {
         if self.history.roll(now) {
             self.waits.roll(self.history.index() / INTERVALS_PER_TURN);
         }
-        self.book_ended();
+        if self.ended.completed + self.ended.failed > 0 {
+            self.book_ended();
+        }
     }
 
     /// Permits were free and are given without a wait.

@@ -51,12 +51,14 @@ impl Shared {
         self.ledger().circulation.available(&self.line)
     }
 
-    /// Takes and books permits if they are free; `None` if one has to wait; an error if waiting would be in vain.
-    pub(crate) fn take_now(
+    /// Takes and books permits if they are free. If not, the answer is that of `otherwise`, under the same lock; an error
+    /// if waiting would be in vain.
+    pub(crate) fn take_or<R>(
         &self,
         asked: u32,
         task: Option<task::Id>,
-    ) -> Result<Option<HoldKey>, AcquireError> {
+        otherwise: impl FnOnce(&mut Ledger, Instant) -> R,
+    ) -> Result<Result<HoldKey, R>, AcquireError> {
         if self.line.is_closed() {
             return Err(self.closed());
         }
@@ -64,10 +66,10 @@ impl Shared {
         let now = Instant::now();
         let mut ledger = self.ledger();
         if !ledger.circulation.take(asked, &self.line) {
-            return Ok(None);
+            return Ok(Err(otherwise(&mut ledger, now)));
         }
         ledger.task_holds.took(task);
-        Ok(Some(ledger.granted_at_once(now, asked)))
+        Ok(Ok(ledger.granted_at_once(now, asked)))
     }
 
     /// Ends a hold. Booked first: whoever gets the permits next must not find them still booked as in flight.
