@@ -114,9 +114,9 @@ impl Local {
         Ok(stamp)
     }
 
-    /// Sees to it that the entry fits into the current segment and that this opening has its number.
+    /// Sees to it that the entry and an end fit into the current segment, and that this opening has its number.
     fn make_room(&mut self, payload_bytes: usize) -> Result<(), AppendError> {
-        let bytes = entry_bytes(payload_bytes);
+        let bytes = entry_bytes(payload_bytes) + entry_bytes(0);
         assert!(
             ENTRIES_AT + bytes <= self.capacity.max(self.supply.segment_bytes()),
             "a record of {payload_bytes} bytes does not fit into a segment; choose larger segments"
@@ -139,15 +139,24 @@ impl Local {
         let Some(spare) = spare else { return Err(AppendError::Full { bytes: payload_bytes }) };
         let header = self.next_header();
         let begun = open::begin_segment(&self.shared, &spare, header);
-        self.file = begun.map_err(|error| self.broken_by(&error))?;
+        let file = begun.map_err(|error| self.broken_by(&error))?;
+        self.end_segment(header.opening).map_err(|error| self.broken_by(&error))?;
+        self.file = file;
         self.capacity = header.capacity;
         self.tail = Cursor::at_start(&header);
         self.flushed = self.tail.offset;
-        self.opening = Some(header.opening);
         self.attested = true;
         self.shared.state().segments.push_back(Segment { header, file: Arc::clone(&self.file) });
         self.supply.look_after();
         Ok(())
+    }
+
+    /// Writes down that there is a next segment, so that it will be missed if it is ever gone.
+    fn end_segment(&mut self, opening: u32) -> Result<(), JournalError> {
+        self.opening = Some(opening);
+        let stamp = Stamp { position: self.tail.position, at: self.clock.now() };
+        self.write(EntryKind::End, stamp, &[])?;
+        self.file.sync().map_err(self.io())
     }
 
     fn next_header(&self) -> SegmentHeader {
@@ -222,7 +231,7 @@ impl Local {
         self.check_whole()?;
         let flushed = self.flush();
         self.or_break(flushed)?;
-        if self.attested || self.tail.offset + entry_bytes(0) > self.capacity {
+        if self.attested || self.tail.offset + 2 * entry_bytes(0) > self.capacity {
             return Ok(());
         }
         let marked = self.mark();

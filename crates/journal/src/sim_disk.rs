@@ -250,13 +250,17 @@ impl Sim {
         if fault.is_none() && self.lie == Some(Lie::FolderSync) {
             return Ok(());
         }
-        for change in std::mem::take(&mut self.changes) {
-            // A flush that fails has done a part, and forgets the rest.
+        for change in &self.changes {
             if fault.is_none() || self.chance.happens(50) {
                 change.apply(&mut self.flushed_names);
             }
         }
-        fault.map_or(Ok(()), |fault| Err(fault.error()))
+        // Names are not forgotten as bytes are: a file system that cannot write its names stops altogether.
+        match fault {
+            None => self.changes.clear(),
+            Some(fault) => return Err(fault.error()),
+        }
+        Ok(())
     }
 
     fn after_cut(&self, survivors: Survivors) -> SimDisk {

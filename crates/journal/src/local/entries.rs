@@ -42,7 +42,7 @@ impl Cursor {
     fn is_continued_by(&self, entry: &EntryHeader) -> bool {
         let position = match entry.kind {
             EntryKind::Record => self.position + 1,
-            EntryKind::Mark => self.position,
+            EntryKind::Mark | EntryKind::End => self.position,
         };
         #[cfg(test)]
         if super::planted::has(super::planted::Defect::SkipChain) {
@@ -51,8 +51,11 @@ impl Cursor {
         entry.position == position && entry.previous == self.previous && entry.opening >= self.opening
     }
 
-    /// Steps over an entry that has just been read or written here.
+    /// Steps over an entry that has just been read or written here; not over an end, behind which nothing comes.
     pub(crate) fn step(&mut self, entry: &EntryHeader) {
+        if entry.kind == EntryKind::End {
+            return;
+        }
         self.offset += entry_bytes(entry.length as usize);
         self.position = entry.position;
         self.previous = entry.crc;
@@ -119,12 +122,22 @@ impl<'a> Pages<'a> {
         Ok(header.holds(seed, entry).then(|| (header, &entry[ENTRY_HEADER_BYTES..])))
     }
 
-    /// The entry that continues the journal at the cursor, which steps over it. None where it ends, or is broken.
+    /// Whether the segment ends here because the journal goes on in the next one.
+    pub(crate) fn is_end(&mut self, cursor: &Cursor) -> io::Result<bool> {
+        let entry = self.entry_at(cursor.offset, cursor.segment)?;
+        Ok(entry.is_some_and(|(header, _)| header.kind == EntryKind::End && cursor.is_continued_by(&header)))
+    }
+
+    /// The record or mark that continues the journal at the cursor, which steps over it. None where it ends, or is
+    /// broken.
     pub(crate) fn next(&mut self, cursor: &mut Cursor) -> io::Result<Option<Entry>> {
         let Some((header, payload)) = self.entry_at(cursor.offset, cursor.segment)? else { return Ok(None) };
         if !cursor.is_continued_by(&header) {
             #[cfg(test)]
             super::planted::meet_old_entry();
+            return Ok(None);
+        }
+        if header.kind == EntryKind::End {
             return Ok(None);
         }
         let bytes = Bytes::copy_from_slice(payload);

@@ -119,6 +119,8 @@ pub(crate) enum EntryKind {
     Record,
     /// Carries no record and no new position. Flushed before anything is written behind it.
     Mark,
+    /// The last entry of a segment, written when the next segment is durable: without that one, something is gone.
+    End,
 }
 
 /// The first 48 bytes of an entry; the payload follows.
@@ -127,7 +129,7 @@ pub(crate) struct EntryHeader {
     pub crc: u32,
     pub length: u32,
     pub segment: u64,
-    /// Of a mark: the position of the last record before it.
+    /// Of a mark or an end: the position of the last record before it.
     pub position: Position,
     pub at: Millis,
     /// Everything in this segment before this byte was known to be flushed when the entry was written: the
@@ -152,6 +154,7 @@ impl EntryHeader {
         let kind = match self.kind {
             EntryKind::Record => 1,
             EntryKind::Mark => 2_u32,
+            EntryKind::End => 3,
         };
         for number in [self.flushed, self.opening, self.previous, kind] {
             bytes.extend_from_slice(&number.to_le_bytes());
@@ -167,6 +170,7 @@ impl EntryHeader {
         let kind = match u32_at(bytes, 44) {
             1 => EntryKind::Record,
             2 => EntryKind::Mark,
+            3 => EntryKind::End,
             _ => return None,
         };
         Some(Self {

@@ -167,6 +167,13 @@ fn walk_last(disk: &dyn Disk, segment: &Segment, id: JournalId) -> Result<(Curso
         flushed = flushed.max(u64::from(entry.header.flushed));
         attested = entry.into_record().is_none();
     }
+    if pages.is_end(&cursor).map_err(at(disk, &name))? {
+        let what = format!(
+            "the journal goes on in {}, which is gone; bring it back",
+            names::segment(header.number + 1)
+        );
+        return Err(JournalError::Damaged { place: disk.place(&name), what });
+    }
     look_ahead(disk, &mut pages, &cursor)?;
     Ok((cursor, flushed, attested))
 }

@@ -70,18 +70,15 @@ impl Supply {
 
     /// A spare to be used now. None if the disk is full, for all that is known.
     pub(crate) fn take(&self) -> Result<Option<String>, JournalError> {
-        let known_full = {
-            let _one = self.one_maker();
+        {
             let mut state = self.shared.state();
-            if let Some(name) = state.spares.pop() {
-                return Ok(Some(name));
+            let spare = state.spares.pop();
+            // Whoever appends to a full disk again and again shall not fill it with zeroes each time.
+            if spare.is_some() || state.no_spare.is_some_and(is_full) {
+                return Ok(spare);
             }
-            state.no_spare.is_some_and(is_full)
-        };
-        // Whoever appends to a full disk again and again shall not fill it with zeroes each time.
-        if known_full {
-            return Ok(None);
         }
+        // Waits for the thread, if it is making one.
         match self.make_ahead() {
             Ok(()) => Ok(self.shared.state().spares.pop()),
             Err(error) if is_full(kind_of(&error)) => Ok(None),

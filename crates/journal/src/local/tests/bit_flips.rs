@@ -69,6 +69,10 @@ fn flip_every_bit(attested: bool) -> Result<Counts, String> {
     let (mut files, truth, covered) = small_journal(attested);
     let mut counts = Counts::default();
     for file in 0..files.len() {
+        // The other files have nothing that an attestation changes.
+        if attested && !files[file].0.starts_with("segment") {
+            continue;
+        }
         for bit in 0..files[file].1.len() * 8 {
             files[file].1[bit / 8] ^= 1 << (bit % 8);
             flip(&files, &truth, covered, &mut counts)

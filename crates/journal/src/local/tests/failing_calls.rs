@@ -44,10 +44,22 @@ fn play(
     if let (true, Err(error)) = (harmless, &ended) {
         return Err(format!("a short or interrupted call ended the run: {error}"));
     }
-    let truth = run.truth();
+    let truth = run.truth().clone();
     truth.judge_disk(&disk.kill()).map_err(|error| format!("after a kill: {error}"))?;
+    go_on(&run, &disk.kill(), k).map_err(|error| format!("after a kill and a cut: {error}"))?;
     for survivors in [Survivors::None, Survivors::All, Survivors::Some(k), Survivors::Some(k + 1_000_000)] {
         truth.judge_disk(&disk.cut(survivors)).map_err(|error| format!("after {survivors:?}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Another process goes on with what the kernel still has; then the power fails too.
+fn go_on(run: &Run, disk: &SimDisk, seed: u64) -> Result<(), String> {
+    let next = run.fork();
+    next.play(disk, &mut Chance::new(seed), 3).map_err(|error| format!("refused: {error}"))?;
+    let truth = next.truth();
+    for survivors in [Survivors::None, Survivors::Some(seed)] {
+        truth.judge_disk(&disk.cut(survivors))?;
     }
     Ok(())
 }

@@ -101,6 +101,11 @@ fn an_identity_or_segments_that_are_gone() {
     assert!(error.to_string().contains("the records 1 to"), "{error}");
 
     let disk = small();
+    crate::Disk::remove(&disk, "segment-0000000000000002.log").expect("it was there");
+    let error = refused(&disk);
+    assert!(error.to_string().contains("goes on in segment-0000000000000002.log"), "{error}");
+
+    let disk = small();
     for name in disk.files().into_iter().map(|file| file.0).filter(|name| name.starts_with("segment")) {
         crate::Disk::remove(&disk, &name).expect("it was there");
     }

@@ -178,6 +178,11 @@ impl Run {
         Self { truth: Arc::new(Mutex::new(truth)) }
     }
 
+    /// Another run that goes on from the same truth.
+    pub(super) fn fork(&self) -> Self {
+        Self { truth: Arc::new(Mutex::new(self.truth().clone())) }
+    }
+
     pub(super) fn open(&self, disk: &SimDisk) -> Result<Local, JournalError> {
         // Not under the lock: who watches the disk looks at the truth meanwhile.
         let truth = self.truth().clone();
