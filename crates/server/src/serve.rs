@@ -51,6 +51,10 @@ pub struct ServeOptions {
     /// Take this machine's clock even if it is behind the journal, or days ahead of it
     #[arg(long)]
     pub accept_clock: bool,
+    /// A namespace whose rates and places are answered when written, before they are synced: a killed process
+    /// forgets none, power loss may forget the last moments; slots are always synced. May be given several times
+    #[arg(long, value_name = "NAMESPACE")]
+    pub rates_when_written: Vec<String>,
     /// How many connections there may be at once
     #[arg(long, value_name = "N", default_value_t = 10_240, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub max_connections: u32,
@@ -192,6 +196,7 @@ fn node_options(options: &ServeOptions) -> NodeOptions {
         folder: options.data.clone(),
         manual_clock: options.clock == Clock::Manual,
         accept_clock: options.accept_clock,
+        rates_when_written: options.rates_when_written.clone(),
         ..NodeOptions::default()
     }
 }

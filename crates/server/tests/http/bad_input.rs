@@ -178,6 +178,7 @@ async fn a_body_that_is_too_large_is_refused_and_its_sender_hears_so() {
     line.say("Transfer-Encoding: chunked\r\n\r\n").await;
     for _ in 0..20 {
         line.say(format!("2000\r\n{}\r\n", " ".repeat(0x2000))).await;
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
     line.say("0\r\n\r\n").await;
     line.hear().await.unwrap().refused(413, "body_too_large");
