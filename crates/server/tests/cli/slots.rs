@@ -54,10 +54,10 @@ fn a_wait_that_runs_out_is_told_apart() {
     stage
         .run(&["acquire", "l", "--no-wait"])
         .fails(6, "error: no slot of `l` is free now\n  who holds what: maitred limits slots l\n");
-    let waited = stage.run(&["acquire", "l", "--timeout", "900ms"]);
+    let waited = stage.run(&["acquire", "l", "--timeout", "2500ms"]);
     assert_eq!((waited.status, waited.stdout.as_str()), (6, ""));
     let lines: Vec<&str> = waited.stderr.lines().collect();
-    assert!(lines[0].starts_with("waiting for `l`: position 1 of 1, 00:00, gives up in 0."), "{waited:?}");
+    assert!(lines[0].starts_with("waiting for `l`: position 1 of 1, 00:0"), "{waited:?}");
     assert!(lines[1].starts_with("error: no slot of `l` was free within the timeout (waited "), "{waited:?}");
     assert_eq!(stage.counts("l"), (1, 0, 0));
 

@@ -2,9 +2,10 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpListener,
+    net::{Shutdown, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     process::{Command, Stdio},
+    sync::{Arc, Mutex},
 };
 
 use crate::stage::{Stage, command, done, until};
@@ -100,6 +101,64 @@ fn a_wait_survives_the_servers_death() {
     assert!(run(&["limits", "slots", "l"]).stdout.starts_with("busy\t\tb\t"));
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+/// Between a command and its server; it can cut what goes through it.
+struct Between {
+    url: String,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Between {
+    fn start(server: &str) -> Between {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let (server, open) = (server.trim_start_matches("http://").to_owned(), Arc::clone(&streams));
+        std::thread::spawn(move || {
+            for near in listener.incoming() {
+                let (near, far) = (near.unwrap(), TcpStream::connect(&server).unwrap());
+                for (from, to) in [(&near, &far), (&far, &near)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut to);
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                }
+                open.lock().unwrap().extend([near, far]);
+            }
+        });
+        Between { url, streams }
+    }
+
+    fn cut(&self) {
+        for stream in self.streams.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// The server cannot know that a lost connection was no goodbye. The command asks anew, once, and says so.
+#[test]
+fn a_wait_whose_connection_is_cut_asks_anew() {
+    let stage = Stage::ticking();
+    stage.declare("l", 1, "10m");
+    stage.acquire("l", "a", |_| ());
+    let between = Between::start(&stage.url);
+    let mut waiting = command(&between.url, &["acquire", "l"]);
+    let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let queued = || stage.run(&["limits", "slots", "l"]).stdout.lines().nth(1).map(str::to_owned);
+    until("it waits", || queued().is_some());
+    let first = queued().unwrap();
+    between.cut();
+    until("it waits anew", || queued().is_some_and(|second| second != first));
+    assert_eq!(stage.counts("l"), (1, 0, 1));
+    stage.run(&["release", "a"]).prints("a\tyes\treleased\n");
+    let taken = done(waiting.wait_with_output().unwrap());
+    assert_eq!((taken.status, stage.state(taken.stdout.trim_end())), (0, "busy"));
+    assert!(
+        taken.stderr.contains("the connection was lost and the place in the queue with it; asking anew\n")
+    );
 }
 
 #[test]
