@@ -6,6 +6,10 @@
 //!
 //! Two handles: [`Journal`] is the writer's, [`Archive`] reads what is durable and keeps snapshots, and may be
 //! used from another thread while the writer goes on.
+//!
+//! Whoever opens one chooses: [`Local`] on a disk, [`Memory`] for tests and for data that nobody wants to keep. What
+//! each must do is in [`conformance`], as a suite. For tests, [`Faulty`] makes any journal fail, and [`SimDisk`] is a
+//! disk under a local one that loses power.
 #![forbid(unsafe_code)]
 
 mod chance;
