@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use crate::{Given, Problem, Reason};
 
 /// Counts and takes all of the specs for a task, or none.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdmitFields {
     pub task: String,
@@ -19,6 +19,12 @@ pub struct AdmitFields {
     /// Over the limit: a 429 (true, the default), or the decision with `overLimit` (false).
     #[serde(default = "yes")]
     pub enforce: bool,
+}
+
+impl Default for AdmitFields {
+    fn default() -> Self {
+        Self { task: String::new(), run: None, specs: Vec::new(), check: false, enforce: true }
+    }
 }
 
 fn yes() -> bool {

@@ -162,17 +162,19 @@ impl Node {
     /// The items in order, each with its own outcome. Nothing waits, `wait` is refused.
     pub async fn batch(&self, context: &Context, items: Vec<BatchItem>) -> Vec<Result<Answer, Problem>> {
         let mut answers: Vec<Result<Answer, Problem>> = items.iter().map(|_| Err(unknown())).collect();
-        let (to, mut from) = mpsc::unbounded_channel();
+        let (mut to, mut from) = mpsc::unbounded_channel();
         for (index, item) in items.into_iter().enumerate() {
+            if reading::is_read(&item.call) {
+                // A read sees the changes that stand before it, so those must be answered first.
+                gather(to, from, &mut answers).await;
+                (to, from) = mpsc::unbounded_channel();
+            }
             let context = Context { request_id: item.id, ..context.clone() };
             if let Err(problem) = self.send_item(&context, item.call, Reply::Item(to.clone(), index)) {
                 answers[index] = Err(problem);
             }
         }
-        drop(to);
-        while let Some((index, answer)) = from.recv().await {
-            answers[index] = answer;
-        }
+        gather(to, from, &mut answers).await;
         answers
     }
 
@@ -285,6 +287,20 @@ impl Drop for LineGuard<'_> {
             // A node that is gone has no lines any more.
             let _ = self.node.send(hang_up);
         }
+    }
+}
+
+type ItemAnswer = (usize, Result<Answer, Problem>);
+
+/// Takes in the answers to all items that were sent, or as many as come before the node is gone.
+async fn gather(
+    to: mpsc::UnboundedSender<ItemAnswer>,
+    mut from: mpsc::UnboundedReceiver<ItemAnswer>,
+    answers: &mut [Result<Answer, Problem>],
+) {
+    drop(to);
+    while let Some((index, answer)) = from.recv().await {
+        answers[index] = answer;
     }
 }
 
