@@ -125,6 +125,28 @@ async fn while_somebody_waits_the_floor_is_zero_and_the_interval_says_so() {
     assert_eq!(told, [(0, true, 0), (0, true, 1), (3, false, 0)]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn ends_are_counted_in_their_interval_though_somebody_waits_for_many() {
+    let permits = Permits::new("partner", 3).without_timeout();
+    let held = [
+        permits.acquire().await.unwrap(),
+        permits.acquire().await.unwrap(),
+        permits.acquire().await.unwrap(),
+    ];
+    let all = tokio::spawn({
+        let permits = permits.clone();
+        async move { permits.acquire_many(3).await.map(drop) }
+    });
+    for permit in held {
+        advance(INTERVAL).await;
+        drop(permit);
+    }
+    all.await.unwrap().unwrap();
+    advance(INTERVAL).await;
+    let ends: Vec<_> = permits.history().iter().map(|interval| interval.completed).collect();
+    assert_eq!(ends, [0, 1, 1, 2]);
+}
+
 #[tokio::test]
 async fn signals_read_well() {
     let permits = Permits::new("partner", 5);

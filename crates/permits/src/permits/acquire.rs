@@ -116,12 +116,12 @@ enum Asked {
 fn ask(shared: Arc<Shared>, asked: u32, timeout: Option<Duration>, taker: Taker) -> Asked {
     shared.warn_if_nested();
     let task = taker.task();
-    match shared.take_or(asked, task, |ledger, now| (now, ledger.wait_begins(now))) {
+    match shared.take_or(asked, task, |ledger, now| (now, ledger.wait_begins(now, asked))) {
         Ok(Ok(key)) => Asked::Answered(Ok(Permit::new(shared, asked, key, task))),
         Ok(Err((since, added))) => {
-            let place = InLine { shared: Some(shared), since, timed_out: false };
+            let place = InLine { shared: Some(shared), asked, since, timed_out: false };
             place.shared().line.add_permits(added as usize);
-            Asked::MustWait(Box::pin(wait(place, asked, timeout, taker)))
+            Asked::MustWait(Box::pin(wait(place, timeout, taker)))
         }
         Err(refused) => Asked::Answered(Err(refused)),
     }
@@ -137,14 +137,9 @@ pub(crate) fn try_ask(shared: Arc<Shared>, asked: u32) -> Result<Permit, TryAcqu
 }
 
 /// Waits in line. Whatever comes first: permits, a refusal, or the timeout; permits win a draw.
-async fn wait(
-    mut place: InLine,
-    asked: u32,
-    timeout: Option<Duration>,
-    taker: Taker,
-) -> Result<Permit, AcquireError> {
+async fn wait(mut place: InLine, timeout: Option<Duration>, taker: Taker) -> Result<Permit, AcquireError> {
     let deadline = timeout.and_then(|timeout| place.since.checked_add(timeout));
-    let shared = place.shared();
+    let (shared, asked) = (place.shared(), place.asked);
     let answer = tokio::select! {
         biased;
         // Once it has answered there is no await until the permits are in the books, so nothing can come between.
@@ -153,7 +148,7 @@ async fn wait(
         () = until(deadline) => Err(shared.timed_out(asked, timeout.unwrap_or_default())),
     };
     place.timed_out = matches!(answer, Err(AcquireError::TimedOut { .. }));
-    answer.map(|()| place.served(asked, taker.task()))
+    answer.map(|()| place.served(taker.task()))
 }
 
 /// Until the deadline, or for ever without one.
@@ -168,6 +163,7 @@ async fn until(deadline: Option<Instant>) {
 struct InLine {
     /// `None` once served.
     shared: Option<Arc<Shared>>,
+    asked: u32,
     since: Instant,
     timed_out: bool,
 }
@@ -178,15 +174,20 @@ impl InLine {
     }
 
     /// Books the end of the wait and the hold in one go. The permits are ours already.
-    fn served(&mut self, asked: u32, task: Option<task::Id>) -> Permit {
+    fn served(&mut self, task: Option<task::Id>) -> Permit {
         let shared = self.shared.take().expect("served only once, at the end");
         let now = Instant::now();
         let mut ledger = shared.ledger();
-        ledger.wait_ended(now, WaitEnd::Answered(now.saturating_duration_since(self.since)), &shared.line);
+        ledger.wait_ended(
+            now,
+            self.asked,
+            WaitEnd::Answered(now.saturating_duration_since(self.since)),
+            &shared.line,
+        );
         ledger.task_holds.took(task);
-        let key = ledger.granted(now, asked);
+        let key = ledger.granted(now, self.asked);
         drop(ledger);
-        Permit::new(shared, asked, key, task)
+        Permit::new(shared, self.asked, key, task)
     }
 }
 
@@ -196,7 +197,7 @@ impl Drop for InLine {
             let now = Instant::now();
             let waited = now.saturating_duration_since(self.since);
             let end = if self.timed_out { WaitEnd::Answered(waited) } else { WaitEnd::Left };
-            shared.ledger().wait_ended(now, end, &shared.line);
+            shared.ledger().wait_ended(now, self.asked, end, &shared.line);
         }
     }
 }
@@ -217,7 +218,7 @@ mod tests {
     /// Ten thousand may wait at once; what one costs is the box and what is in it.
     #[test]
     fn a_waiting_acquire_is_small() {
-        fn size_of_wait<F: Future>(_: fn(InLine, u32, Option<Duration>, Taker) -> F) -> usize {
+        fn size_of_wait<F: Future>(_: fn(InLine, Option<Duration>, Taker) -> F) -> usize {
             size_of::<F>()
         }
         let bytes = size_of::<Acquire>() + size_of_wait(wait);

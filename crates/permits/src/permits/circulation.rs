@@ -45,11 +45,13 @@ pub(crate) struct Circulation {
     spare: u32,
     /// How many are in line.
     waiting: u32,
+    /// How many of them want more than one.
+    waiting_for_many: u32,
 }
 
 impl Circulation {
     pub(crate) fn new(size: u32) -> Self {
-        Self { size, debt: 0, spare: size, waiting: 0 }
+        Self { size, debt: 0, spare: size, waiting: 0, waiting_for_many: 0 }
     }
 
     pub(crate) fn size(&self) -> u32 {
@@ -58,6 +60,11 @@ impl Circulation {
 
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting
+    }
+
+    /// Whether a permit that comes back now is somebody's at once: of those in line, each wants one, and nothing is owed.
+    pub(crate) fn serves_at_once(&self) -> bool {
+        self.waiting > 0 && self.waiting_for_many == 0 && self.debt == 0
     }
 
     /// What is free for whoever comes.
@@ -97,14 +104,16 @@ impl Circulation {
 
     /// Somebody joins the line. The answer is how many to add to the semaphore, after the lock and before waiting.
     #[must_use]
-    pub(crate) fn join(&mut self) -> u32 {
+    pub(crate) fn join(&mut self, wanted: u32) -> u32 {
         self.waiting += 1;
+        self.waiting_for_many += u32::from(wanted > 1);
         std::mem::take(&mut self.spare)
     }
 
     /// Somebody has left the line, with permits or without.
-    pub(crate) fn leave(&mut self, line: &Semaphore) {
+    pub(crate) fn leave(&mut self, wanted: u32, line: &Semaphore) {
         self.waiting -= 1;
+        self.waiting_for_many -= u32::from(wanted > 1);
         self.fetch_spare(line);
     }
 
@@ -177,7 +186,7 @@ mod tests {
         }
 
         fn join(&mut self) {
-            let added = self.0.join();
+            let added = self.0.join(1);
             self.1.add_permits(added as usize);
         }
 
@@ -223,9 +232,9 @@ mod tests {
         both.join();
         assert_eq!((both.0.spare, both.1.available_permits()), (0, 3));
         both.join();
-        both.0.leave(&both.1);
+        both.0.leave(1, &both.1);
         assert_eq!((both.0.spare, both.1.available_permits()), (0, 3));
-        both.0.leave(&both.1);
+        both.0.leave(1, &both.1);
         assert_eq!((both.0.spare, both.1.available_permits()), (3, 0));
     }
 
@@ -235,7 +244,7 @@ mod tests {
         assert!(both.take(2));
         both.join();
         let late = both.0.give_back(1);
-        both.0.leave(&both.1);
+        both.0.leave(1, &both.1);
         both.1.add_permits(late as usize);
         assert_eq!(both.0.available(&both.1), 1);
         assert!(both.take(1));

@@ -93,15 +93,15 @@ impl Ledger {
 
     /// A hold has ended.
     ///
-    /// Reading the clock is the dearest part of it. While somebody waits it is left out: nothing is available before or
-    /// after, and whoever is served by this release books the end with its own time a moment later.
+    /// Reading the clock is the dearest part of it. It is left out when this serves somebody in line: nothing is available
+    /// before or after, and whoever is served looks at the clock a moment later and books the end.
     pub(crate) fn released(&mut self, key: HoldKey, failed: bool) {
         let permits = self.holds.end(key);
         self.in_flight -= permits;
         self.totals.released += u64::from(permits);
         self.ended.failed += u64::from(failed);
         self.ended.completed += u64::from(!failed);
-        if self.circulation.waiting() == 0 {
+        if !self.circulation.serves_at_once() {
             self.roll(Instant::now());
             self.stands();
         }
@@ -119,17 +119,17 @@ impl Ledger {
 
     /// Somebody joins the line. The answer is how many permits to add to the semaphore, after the lock.
     #[must_use]
-    pub(crate) fn wait_begins(&mut self, now: Instant) -> u32 {
+    pub(crate) fn wait_begins(&mut self, now: Instant, asked: u32) -> u32 {
         self.roll(now);
-        let added = self.circulation.join();
+        let added = self.circulation.join(asked);
         self.stands();
         added
     }
 
     /// A wait is over.
-    pub(crate) fn wait_ended(&mut self, now: Instant, end: WaitEnd, line: &Semaphore) {
+    pub(crate) fn wait_ended(&mut self, now: Instant, asked: u32, end: WaitEnd, line: &Semaphore) {
         self.roll(now);
-        self.circulation.leave(line);
+        self.circulation.leave(asked, line);
         if let WaitEnd::Answered(wait) = end {
             self.waits.record(wait);
         }
