@@ -89,7 +89,7 @@ pub fn run(options: Options) -> Result<(), String> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     let ended = runtime.block_on(job(&options, seed, &executable, &binary, &folder));
     runtime.shutdown_background();
-    if let (Err(why), Some(temporary)) = (&ended, temporary) {
+    if let (Err(why), Some(temporary), false) = (&ended, temporary, options.unguarded) {
         let kept = temporary.keep();
         return Err(format!("{why}\nseed {seed}; everything is kept in {}", kept.display()));
     }

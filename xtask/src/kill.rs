@@ -52,6 +52,9 @@ pub fn run(options: Options) -> Result<(), String> {
     let ended = runtime.block_on(rounds(&options, seed, &binary, temporary.path()));
     runtime.shutdown_background();
     ended.map_err(|why| {
+        if options.lose {
+            return why;
+        }
         let kept = temporary.keep();
         format!("{why}\nseed {seed}; the journal is kept in {}", kept.display())
     })

@@ -6,6 +6,8 @@ mod chance;
 mod demo;
 mod kill;
 mod server;
+mod test;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -25,15 +27,21 @@ enum Task {
     Demo(demo::Options),
     #[command(hide = true)]
     DemoWorker(demo::worker::Options),
+    /// Everything CI runs: tests, lints, and the short forms of all harnesses
+    Test(test::Options),
     /// Kills the server under load again and again, and looks whether everything that was answered is there
     Kill(kill::Options),
+    /// Sizes, crate arrows, purity, documents: what can be checked without running anything
+    Tidy,
 }
 
 fn main() -> ExitCode {
     let ended = match Line::parse().task {
         Task::Demo(options) => demo::run(options),
         Task::DemoWorker(options) => demo::worker::run(options),
+        Task::Test(options) => test::run(options),
         Task::Kill(options) => kill::run(options),
+        Task::Tidy => tidy::run().map(|_| ()),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -52,6 +52,7 @@ fn every(what: &str, broken: Vec<String>) -> Finding {
 
 pub fn judge(ledger: &Ledger, server: &ServerBooks, partner: &Numbers) -> Vec<Finding> {
     vec![
+        pressure(ledger),
         workers_sum(ledger),
         server_sum(ledger, server),
         between(ledger, server),
@@ -65,6 +66,15 @@ pub fn judge(ledger: &Ledger, server: &ServerBooks, partner: &Numbers) -> Vec<Fi
         ),
         every("every call at the partner was made under a slot, one each", unguarded(ledger, partner)),
     ]
+}
+
+/// A limit that nobody had to wait for has held nothing back.
+fn pressure(ledger: &Ledger) -> Finding {
+    let waited = ledger.granted().filter(|(_, account)| account.has_waited).count();
+    finding(
+        waited > 0,
+        format!("pressure: {waited} of {} slots had to wait in the queue", ledger.granted().count()),
+    )
 }
 
 struct Sums {
@@ -99,8 +109,8 @@ fn count(server: &ServerBooks, state: SlotState) -> u64 {
     server.states.values().filter(|is| **is == state).count() as u64
 }
 
-/// A slot that somebody left in a dead worker's place may have been reserved at that moment; how many of those there
-/// were only bounds the difference.
+/// A slot that was left in a dead worker's place may have been granted in the very moment before; how many of those
+/// there were bounds the difference.
 fn server_sum(ledger: &Ledger, server: &ServerBooks) -> Finding {
     let ended = count(server, SlotState::Released) + count(server, SlotState::Expired);
     let busy = count(server, SlotState::Busy);

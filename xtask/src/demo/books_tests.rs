@@ -32,7 +32,7 @@ impl Case {
 fn called(ledger: &mut Ledger, life: Life, slot: &str, fence: u64) {
     let name = || slot.to_owned();
     ledger.note(life, &Said::Asked { slot: name() });
-    ledger.note(life, &Said::Granted { slot: name(), fence, laps: 0 });
+    ledger.note(life, &Said::Granted { slot: name(), fence, laps: 0, has_waited: true });
     ledger.note(life, &Said::Calling { slot: name() });
 }
 
@@ -129,6 +129,13 @@ fn a_grant_whose_end_no_living_worker_told() {
     let mut case = good();
     case.ledger.slots.get_mut("a").unwrap().end = None;
     assert_seen(&case, "workers:");
+}
+
+#[test]
+fn nobody_had_to_wait() {
+    let mut case = good();
+    case.ledger.slots.values_mut().for_each(|account| account.has_waited = false);
+    assert_seen(&case, "pressure: 0 of 4");
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Foreman {
         Ok(())
     }
 
-    /// A worker was killed: what it had in hand is done by others, what it waited for is left in its place. Its
+    /// A worker was killed: what it had in hand is done by others, what it waited for is given up in its place. Its
     /// busy slots are not touched: the partner may still be at those calls, and they expire by themselves.
     fn bury(&mut self, life: Life) -> Result<(), String> {
         let records: Vec<usize> =
@@ -134,7 +134,7 @@ impl Foreman {
             self.in_hand.remove(&record);
             self.todo.push_front(record);
         }
-        tokio::spawn(leave_all(self.far.clone(), self.ledger.killed(life)));
+        tokio::spawn(give_up(self.far.clone(), self.ledger.killed(life)));
         self.progress.worker_kills += 1;
         if let Some(seat) = self.workers.iter().position(|worker| worker.life == life) {
             self.workers[seat] = self.new_worker()?;
@@ -177,13 +177,18 @@ impl Foreman {
     }
 }
 
-/// Gives up what a dead worker waited for. The server may be down just then.
-async fn leave_all(far: Far, slots: Vec<String>) {
-    let context = Context { by: Some("demo".to_owned()), ..Context::default() };
+/// Gives up what a dead worker waited for. It never heard of a grant, so nothing is done under these slots, and one
+/// that was granted meanwhile can be given back at once. The server may be down just then.
+async fn give_up(far: Far, slots: Vec<String>) {
     for slot in slots {
-        let leave = Call::Leave { slot };
-        while far.call(&context, leave.clone()).await.is_err_and(|problem| problem.reason.retryable()) {
-            sleep(Duration::from_millis(100)).await;
-        }
+        until_answered(&far, Call::Release { slot: slot.clone() }).await;
+        until_answered(&far, Call::Leave { slot }).await;
+    }
+}
+
+async fn until_answered(far: &Far, call: Call) {
+    let context = Context { by: Some("demo".to_owned()), ..Context::default() };
+    while far.call(&context, call.clone()).await.is_err_and(|problem| problem.reason.retryable()) {
+        sleep(Duration::from_millis(100)).await;
     }
 }

@@ -18,6 +18,8 @@ pub struct Account {
     pub fence: Option<u64>,
     /// How often it was granted in vain before.
     pub laps: u32,
+    /// It was not granted in the moment it was asked for.
+    pub has_waited: bool,
     /// The call at the partner: not begun, begun, answered with a status (0: no answer).
     pub is_called: bool,
     pub status: Option<u16>,
@@ -48,8 +50,8 @@ impl Ledger {
     pub fn note(&mut self, life: Life, said: &Said) {
         match said {
             Said::Asked { slot } => self.open(life, slot),
-            Said::Granted { slot, fence, laps } => self.change(slot, |account| {
-                account.laps = *laps;
+            Said::Granted { slot, fence, laps, has_waited } => self.change(slot, |account| {
+                (account.laps, account.has_waited) = (*laps, *has_waited);
                 account.fence.replace(*fence).is_none()
             }),
             Said::Calling { slot } => {
@@ -72,6 +74,7 @@ impl Ledger {
             asked_by: life,
             fence: None,
             laps: 0,
+            has_waited: false,
             is_called: false,
             status: None,
             end: None,
@@ -133,7 +136,7 @@ mod tests {
     }
 
     fn granted(slot: &str, fence: u64) -> Said {
-        Said::Granted { slot: slot.to_owned(), fence, laps: 0 }
+        Said::Granted { slot: slot.to_owned(), fence, laps: 0, has_waited: true }
     }
 
     #[test]

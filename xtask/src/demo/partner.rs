@@ -63,11 +63,12 @@ impl Partner {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A few milliseconds; one in two hundred is slow.
+    /// Some ten milliseconds, so that the partner and not the limiter is what everybody waits for; one in two hundred
+    /// is slow.
     fn service_time(&self, product: &Product) -> Duration {
         let mut chance = Chance::new(self.seed, &product.sku);
         let slowest = SERVICE_MOST.as_millis() as u64;
-        let range = if chance.one_in(200) { (150, slowest) } else { (4, 30) };
+        let range = if chance.one_in(200) { (150, slowest) } else { (10, 90) };
         Duration::from_millis(chance.between(range.0, range.1))
     }
 
@@ -147,7 +148,7 @@ mod tests {
         let partner = Partner::start(1).await.unwrap();
         // Among many there is one that is slow.
         let all = products(1, 3_000);
-        let slow = all.into_iter().find(|product| partner.service_time(product) > Duration::from_millis(150));
+        let slow = all.into_iter().find(|product| partner.service_time(product) > Duration::from_millis(200));
         let asking = tokio::spawn(ask(partner.clone(), slow.unwrap()));
         while partner.numbers().open == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -28,6 +28,7 @@ pub enum Said {
         slot: String,
         fence: u64,
         laps: u32,
+        has_waited: bool,
     },
     /// The partner will now be called.
     Calling {

@@ -1,0 +1,55 @@
+//! What the tests need besides a Rust toolchain: looked for, and installed if it is missing.
+
+use std::process::{Command, Stdio};
+
+use crate::binary;
+
+pub struct Need {
+    pub name: &'static str,
+    /// Succeeds if it is there.
+    look: fn() -> Command,
+    install: fn() -> Command,
+}
+
+pub const NEEDS: &[Need] = &[
+    Need { name: "rustfmt", look: || cargo(&["fmt", "--version"]), install: || rustup("rustfmt") },
+    Need { name: "clippy", look: || cargo(&["clippy", "--version"]), install: || rustup("clippy") },
+    Need {
+        name: "cargo-nextest",
+        look: || cargo(&["nextest", "--version"]),
+        install: || cargo(&["install", "--locked", "cargo-nextest"]),
+    },
+];
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut command = binary::cargo();
+    command.args(arguments);
+    command
+}
+
+fn rustup(component: &str) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["component", "add", component]);
+    command
+}
+
+impl Need {
+    fn is_there(&self) -> bool {
+        let quiet = (self.look)().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        quiet.is_ok_and(|status| status.success())
+    }
+
+    /// Whether it had to be installed.
+    pub fn provide(&self) -> Result<bool, String> {
+        if self.is_there() {
+            return Ok(false);
+        }
+        let mut install = (self.install)();
+        println!("{} is missing; installing it: {install:?}", self.name);
+        let status = install.status().map_err(|error| format!("{}: {install:?}: {error}", self.name))?;
+        match status.success() && self.is_there() {
+            true => Ok(true),
+            false => Err(format!("{} could not be installed ({status}); by hand: {install:?}", self.name)),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The steps, and how each is run.
+
+use std::{
+    env,
+    io::{self, BufRead, BufReader, Read, Write},
+    process::{Command, Stdio},
+    thread,
+};
+
+use super::{needs::NEEDS, tally::Tally};
+use crate::{binary, tidy};
+
+pub struct Step {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub run: fn() -> Result<Tally, Failure>,
+}
+
+pub struct Failure {
+    pub tally: Tally,
+    pub why: String,
+}
+
+/// In this order: what is quick and often wrong comes first.
+pub const STEPS: &[Step] = &[
+    Step { name: "needs", what: "what the tests need is there, or is installed", run: needs },
+    Step { name: "format", what: "rustfmt has nothing to change", run: format },
+    Step { name: "tidy", what: "sizes, arrows, purity, documents", run: tidy },
+    Step { name: "tests", what: "unit tests, scenarios, model, journal, server, command line", run: tests },
+    Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
+    Step { name: "lints", what: "clippy finds nothing", run: lints },
+    Step { name: "docs", what: "the documentation builds, every link in it leads somewhere", run: docs },
+    Step { name: "demo", what: "the main job, short, over kills of server and workers", run: demo },
+    Step { name: "demo-sees", what: "the main job sees calls that are made without a slot", run: demo_sees },
+    Step {
+        name: "kill",
+        what: "kill -9 of the server 40 times under load, nothing acknowledged is lost",
+        run: kill,
+    },
+    Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
+];
+
+pub fn names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(STEPS.iter().map(|step| step.name))
+}
+
+fn needs() -> Result<Tally, Failure> {
+    for need in NEEDS {
+        let was_installed = need.provide().map_err(failed)?;
+        println!("ok   {}{}", need.name, if was_installed { " (installed)" } else { "" });
+    }
+    Ok(Tally::passed(NEEDS.len()))
+}
+
+fn format() -> Result<Tally, Failure> {
+    one(binary::cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn tidy() -> Result<Tally, Failure> {
+    tidy::run().map(Tally::passed).map_err(failed)
+}
+
+fn tests() -> Result<Tally, Failure> {
+    let profile = binary::profile();
+    counted(binary::cargo().args(["nextest", "run", "--workspace", "--cargo-profile", &profile]))
+}
+
+fn doc_tests() -> Result<Tally, Failure> {
+    counted(binary::cargo().args(["test", "--doc", "--workspace", "--profile", &binary::profile()]))
+}
+
+/// With the same profile: the macros and build scripts that the tests were built with serve here too.
+fn lints() -> Result<Tally, Failure> {
+    let mut command = binary::cargo();
+    command.args(["clippy", "--workspace", "--all-targets", "--profile", &binary::profile()]);
+    one(command.args(["--", "-D", "warnings"]))
+}
+
+fn docs() -> Result<Tally, Failure> {
+    let mut command = binary::cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--profile", &binary::profile()]);
+    one(command.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+fn demo() -> Result<Tally, Failure> {
+    let short =
+        ["demo", "--records=2000", "--workers=8", "--at-once=12", "--server-kills=3", "--worker-kills=3"];
+    one(&mut this(&short))
+}
+
+fn demo_sees() -> Result<Tally, Failure> {
+    let planted =
+        ["demo", "--records=300", "--workers=4", "--server-kills=0", "--worker-kills=0", "--unguarded"];
+    must_see(this(&planted), "every call at the partner was made under a slot, one each: NOT so")
+}
+
+fn kill() -> Result<Tally, Failure> {
+    one(&mut this(&["kill", "--rounds=40"]))
+}
+
+fn kill_sees() -> Result<Tally, Failure> {
+    must_see(this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
+}
+
+/// This task runner with another task.
+fn this(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    command.args(arguments).current_dir(binary::root());
+    command
+}
+
+fn failed(why: String) -> Failure {
+    Failure { tally: Tally { passed: 0, failed: 1 }, why }
+}
+
+/// A command that is one check.
+fn one(command: &mut Command) -> Result<Tally, Failure> {
+    let status = command.status().map_err(|error| failed(format!("{command:?}: {error}")))?;
+    match status.success() {
+        true => Ok(Tally::passed(1)),
+        false => Err(failed(format!("{} ended with {status}", shown(command)))),
+    }
+}
+
+/// A test runner: its tests are counted from what it prints.
+fn counted(command: &mut Command) -> Result<Tally, Failure> {
+    let (is_success, output) = watched(command).map_err(|error| failed(format!("{command:?}: {error}")))?;
+    let mut tally = Tally::default();
+    output.lines().for_each(|line| tally.read(line));
+    match (is_success, tally) {
+        (true, Tally { passed: 1.., failed: 0 }) => Ok(tally),
+        (true, _) => Err(failed(format!("{} ran no test, or its summary could not be read", shown(command)))),
+        (false, Tally { passed, failed }) => {
+            let tally = Tally { passed, failed: failed.max(1) };
+            Err(Failure { tally, why: format!("{} did not succeed", shown(command)) })
+        }
+    }
+}
+
+/// A harness with a planted fault: it must fail, and for this reason.
+fn must_see(mut command: Command, what: &str) -> Result<Tally, Failure> {
+    let (is_success, output) = watched(&mut command).map_err(|error| failed(error.to_string()))?;
+    match !is_success && output.contains(what) {
+        true => {
+            println!("the planted fault was seen");
+            Ok(Tally::passed(1))
+        }
+        false => Err(failed(format!("{} did not see the planted fault (\"{what}\")", shown(&command)))),
+    }
+}
+
+/// Shows what the command prints while it prints it, and answers it.
+fn watched(command: &mut Command) -> io::Result<(bool, String)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let errors = thread::spawn(move || stderr.map(pass_on));
+    let mut output = stdout.map(pass_on).unwrap_or_default();
+    output += &errors.join().ok().flatten().unwrap_or_default();
+    Ok((child.wait()?.success(), output))
+}
+
+fn pass_on(from: impl Read) -> String {
+    let mut text = String::new();
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        let _ = writeln!(io::stdout().lock(), "{line}");
+        text += &line;
+        text.push('\n');
+    }
+    text
+}
+
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
