@@ -7,7 +7,7 @@ use std::{
 
 use maitred::{
     Far,
-    api::{Call, Context},
+    api::{BatchItem, Call, Context},
 };
 use tokio::{
     sync::mpsc,
@@ -178,17 +178,15 @@ impl Foreman {
 }
 
 /// Gives up what a dead worker waited for. It never heard of a grant, so nothing is done under these slots, and one
-/// that was granted meanwhile can be given back at once. The server may be down just then.
+/// that was granted meanwhile can be given back at once. Both in one batch, so that no grant comes between. The server
+/// may be down just then.
 async fn give_up(far: Far, slots: Vec<String>) {
-    for slot in slots {
-        until_answered(&far, Call::Release { slot: slot.clone() }).await;
-        until_answered(&far, Call::Leave { slot }).await;
-    }
-}
-
-async fn until_answered(far: &Far, call: Call) {
     let context = Context { by: Some("demo".to_owned()), ..Context::default() };
-    while far.call(&context, call.clone()).await.is_err_and(|problem| problem.reason.retryable()) {
-        sleep(Duration::from_millis(100)).await;
+    for slot in slots {
+        let calls = [Call::Release { slot: slot.clone() }, Call::Leave { slot }];
+        let items: Vec<BatchItem> = calls.into_iter().map(|call| BatchItem { id: None, call }).collect();
+        while far.batch(&context, items.clone()).await.iter().any(Result::is_err) {
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 }

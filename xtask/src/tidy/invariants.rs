@@ -1,4 +1,4 @@
-//! The table of invariants in `ARCHITECTURE.md`: `| INV-NAME | what holds | `place`, `place` |`. The places are files
+//! The table of invariants in `ARCHITECTURE.md`: an id, what holds, and places in code spans. The places are files
 //! or folders that check it, and whoever mentions an invariant elsewhere mentions one of the table.
 
 use super::{source, tree::Tree};
