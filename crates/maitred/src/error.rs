@@ -40,10 +40,7 @@ pub(crate) fn is_trouble(problem: &Problem) -> bool {
 
 /// Whether asking again soon may bring another answer.
 pub(crate) fn is_passing(problem: &Problem) -> bool {
-    matches!(
-        problem.reason,
-        Reason::Unavailable | Reason::Unknown | Reason::Internal | Reason::Overloaded
-    )
+    matches!(problem.reason, Reason::Unavailable | Reason::Unknown | Reason::Internal | Reason::Overloaded)
 }
 
 /// Why there is no slot.

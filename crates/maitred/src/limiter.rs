@@ -20,6 +20,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How long an acquire puts up with a limiter that can't be reached, such as one that restarts.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// More than anybody means by it, and few enough to count with.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 /// A limiter: near, in this process on a journal of its own, or far, a server at a URL. One API, one behaviour.
 ///
 /// Cheap to clone; clones share the journal or the connections. Everything waits on a tokio runtime, and any number of
@@ -56,7 +59,8 @@ impl Maitred {
     /// # Errors
     /// The folder can't be used, somebody else has it open, or its journal is damaged; the message names the place.
     pub async fn open(folder: impl AsRef<Path>) -> Result<Maitred, StartError> {
-        Self::open_with(NodeOptions { folder: Some(folder.as_ref().to_owned()), ..NodeOptions::default() }).await
+        Self::open_with(NodeOptions { folder: Some(folder.as_ref().to_owned()), ..NodeOptions::default() })
+            .await
     }
 
     /// Near, with all options.
@@ -124,14 +128,14 @@ impl Maitred {
     /// How long a rate or key call may take before it goes on without a verdict, `degraded`. 1 s if not set.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = deadline;
+        self.deadline = deadline.min(LONGEST);
         self
     }
 
     /// How long an acquire puts up with a limiter that can't be reached, within its own timeout. 30 s if not set.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.patience = patience.min(LONGEST);
         self
     }
 

@@ -40,7 +40,10 @@ async fn a_slot_is_held_and_released(world: World) {
     assert_eq!(slot.limit(), "calls");
     assert_eq!(world.counts("calls").await, (1, 0, 0));
     let seen = world.maitred.slot(slot.id()).await.unwrap().slot;
-    assert_eq!((seen.state, seen.label.as_deref(), seen.run.as_deref()), (SlotState::Busy, Some("Ana"), Some("r")));
+    assert_eq!(
+        (seen.state, seen.label.as_deref(), seen.run.as_deref()),
+        (SlotState::Busy, Some("Ana"), Some("r"))
+    );
     assert_eq!(seen.fence, Some(slot.fence()));
     let expires_ms = slot.expires_at().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
     assert_eq!(seen.expires_at, Some(expires_ms));
@@ -170,7 +173,8 @@ async fn with_limit_gives_back_whatever_happens(world: World) {
     assert_eq!(world.counts("partner").await, (0, 0, 0));
 
     let maitred = world.maitred.clone();
-    let panicked = tokio::spawn(async move { maitred.with_limit("partner", async |_| panic!("on purpose")).await });
+    let panicked =
+        tokio::spawn(async move { maitred.with_limit("partner", async |_| panic!("on purpose")).await });
     assert!(panicked.await.unwrap_err().is_panic());
     world.until("partner", (0, 0, 0)).await;
 
@@ -192,9 +196,7 @@ async fn with_limit_runs_in_a_task_of_its_own(world: World) {
     let name = "partner".to_owned();
     let task = tokio::spawn(async move {
         let borrowed = &maitred;
-        let body = async |slot: &maitred::Slot| {
-            borrowed.limit(slot.limit()).await.unwrap().limit.busy
-        };
+        let body = async |slot: &maitred::Slot| borrowed.limit(slot.limit()).await.unwrap().limit.busy;
         maitred.acquire(name).timeout(MINUTE).with(body).await
     });
     assert_eq!(task.await.unwrap().unwrap(), 1);
@@ -308,7 +310,10 @@ async fn namespaces_never_meet(world: World) {
     other.declare("calls", 1, MINUTE).await.unwrap();
     let here = world.maitred.acquire("calls").await.unwrap();
     let there = other.acquire("calls").timeout(Duration::ZERO).await.unwrap();
-    assert!(!world.maitred.release(there.id()).await.unwrap().released, "an id of another namespace is unknown here");
+    assert!(
+        !world.maitred.release(there.id()).await.unwrap().released,
+        "an id of another namespace is unknown here"
+    );
     drop((here, there));
     world.until("calls", (0, 0, 0)).await;
     let started = Instant::now();

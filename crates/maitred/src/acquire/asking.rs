@@ -38,6 +38,7 @@ const ROUND: Duration = Duration::from_secs(50);
 /// Near there is no line that could go dead; a day is the longest wait there is.
 const NEAR_ROUND: Duration = Duration::from_secs(86_400);
 /// How much longer than its round a call may take before its line counts as dead.
+const FIRST_SLACK: Duration = Duration::from_secs(2);
 const ROUND_SLACK: Duration = Duration::from_secs(10);
 /// How long a slot that may be there is given back for, since its expiry is not known.
 const GIVE_UP_FOR: Duration = Duration::from_secs(86_400);
@@ -49,8 +50,8 @@ pub(super) struct Asking<'a> {
     /// What the caller asked for, and when that is over.
     timeout: Duration,
     ends: Instant,
-    /// When the limiter was last heard.
-    heard: Instant,
+    /// Since when every try failed.
+    failing_since: Option<Instant>,
     /// How long the next open call lasts, and when the last one began.
     round: Duration,
     began: Instant,
@@ -71,19 +72,19 @@ enum Tried {
 
 impl<'a> Asking<'a> {
     pub fn new(home: &'a Maitred, mut fields: AcquireFields, timeout: Duration, ends: Instant) -> Self {
-        let id = SlotId::parse(&uuid::Uuid::now_v7().to_string()).expect("a UUID has the characters of an id");
+        let id =
+            SlotId::parse(&uuid::Uuid::now_v7().to_string()).expect("a UUID has the characters of an id");
         fields.slot = Some(id.to_string());
         let round = if home.home.line.is_far() { FIRST_ROUND } else { NEAR_ROUND };
-        let now = Instant::now();
         Self {
             home,
             fields,
             id,
             timeout,
             ends,
-            heard: now,
+            failing_since: None,
             round,
-            began: now,
+            began: Instant::now(),
             interrupted: false,
             may_be_there: false,
         }
@@ -97,7 +98,7 @@ impl<'a> Asking<'a> {
                 Tried::Granted(slot) => return Ok(Some(slot)),
                 Tried::Lost => return Ok(None),
                 Tried::Queued => {
-                    self.heard = Instant::now();
+                    self.failing_since = None;
                     if self.began.elapsed() >= self.round / 2 {
                         back_off = BackOff::default();
                     } else {
@@ -135,9 +136,11 @@ impl<'a> Asking<'a> {
         } else {
             self.may_be_there = true;
         }
-        match is_passing(&problem) {
-            true => Ok(Tried::Failed(problem)),
-            false => Err(AcquireError::Refused(problem)),
+        match problem.reason {
+            // In this process it has stopped, and does not come back.
+            Reason::Unavailable | Reason::Unknown if !line.is_far() => Err(self.given_up(problem)),
+            _ if is_passing(&problem) => Ok(Tried::Failed(problem)),
+            _ => Err(AcquireError::Refused(problem)),
         }
     }
 
@@ -157,17 +160,21 @@ impl<'a> Asking<'a> {
     /// When a try counts as lost. The limiter ends it itself, at the end of the round or of the timeout.
     fn until(&self) -> tokio::time::Instant {
         let (now, grace) = (Instant::now(), self.home.deadline);
+        // A caller that waits in the queue would lose its place by hanging up on a server that is merely slow.
+        let slack = if self.round == FIRST_ROUND { FIRST_SLACK } else { ROUND_SLACK };
         let until = match now < self.ends {
-            true => (now + self.round + ROUND_SLACK).min(self.ends + grace / 2),
+            true => (now + self.round + slack).min(self.ends + grace / 2),
             false => (self.ends + grace * 3 / 2).max(now + grace / 2),
         };
         until.into()
     }
 
-    /// Enough waited for a limiter that does not answer.
-    fn is_over(&self) -> bool {
+    /// Enough waited for a limiter that does not answer. A line that hung until now is no reason to give up: it is
+    /// the first sign of trouble.
+    fn is_over(&mut self) -> bool {
         let now = Instant::now();
-        now >= self.ends + self.home.deadline || now >= self.heard + self.home.patience
+        let failing_since = *self.failing_since.get_or_insert(now);
+        now >= self.ends + self.home.deadline || now >= failing_since + self.home.patience
     }
 
     fn longest_round(&self) -> Duration {

@@ -50,7 +50,9 @@ impl Job {
             let wait = match self.try_once(&tools).await {
                 Tried::Answered => return,
                 Tried::NotThere => match look_again.next() {
-                    Some(wait_ms) if tools.line.is_far() && !*closing.borrow() => Duration::from_millis(wait_ms),
+                    Some(wait_ms) if tools.line.is_far() && !*closing.borrow() => {
+                        Duration::from_millis(wait_ms)
+                    }
                     _ => return,
                 },
                 Tried::Failed(problem) if is_final(&problem, tools.line.is_far()) => {

@@ -1,6 +1,8 @@
 //! A limiter near and a limiter far, for tests that must not be able to tell them apart.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+pub mod proxy;
+
 use std::{
     sync::Arc,
     time::{Duration, Instant},
