@@ -105,7 +105,7 @@ fn min_revision(headers: &HeaderMap, uri: &Uri) -> Result<Option<u64>, Failure> 
 }
 
 /// A header as UTF-8 text. Given twice it is refused: nobody knows which one was meant.
-fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
+pub fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, Failure> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
         return Ok(None);

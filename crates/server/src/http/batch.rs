@@ -6,6 +6,7 @@ use super::{
     admit::is_refusable,
     ask::{Caller, ChangeHeaders},
     body::{Fields, LARGE},
+    keys::masked,
     problem::Failure,
 };
 
@@ -23,21 +24,41 @@ pub async fn batch(
         let message = format!("{} items are given; a batch takes at most {ITEMS_MOST}", items.len());
         return Err(Failure::new(Reason::TooManyItems, message));
     }
-    let refusable: Vec<bool> =
-        items.iter().map(|item| matches!(&item.call, Call::Admit(fields) if is_refusable(fields))).collect();
+    let manners: Vec<Manner> = items.iter().map(|item| Manner::of(&item.call)).collect();
     let outcomes = app.node.batch(&context, items).await;
-    let results = outcomes.into_iter().zip(refusable).map(|(outcome, refusable)| result(outcome, refusable));
+    let results = outcomes.into_iter().zip(manners).map(|(outcome, manner)| result(outcome, manner));
     Ok(Json(BatchAnswer { results: results.collect() }))
 }
 
+/// How the answer to a call is given.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// Being over the limit is an error.
+    refusable: bool,
+    /// The caller knows the key.
+    names_key: bool,
+}
+
+impl Manner {
+    fn of(call: &Call) -> Manner {
+        Manner {
+            refusable: matches!(call, Call::Admit(fields) if is_refusable(fields)),
+            names_key: matches!(call, Call::Keys { key: Some(_), .. }),
+        }
+    }
+}
+
 /// What the single call would have been answered with.
-fn result(outcome: Result<Answer, Problem>, refusable: bool) -> BatchResult {
+fn result(outcome: Result<Answer, Problem>, manner: Manner) -> BatchResult {
     let refusal = match &outcome {
-        Ok(Answer::Decision(decision)) if refusable => decision.refusal(),
+        Ok(Answer::Decision(decision)) if manner.refusable => decision.refusal(),
         _ => None,
     };
     match refusal.map_or(outcome, Err) {
-        Ok(answer) => BatchResult { status: 200, body: BatchBody::Answer(Box::new(answer)) },
+        Ok(answer) => {
+            let shown = if manner.names_key { answer } else { masked(answer) };
+            BatchResult { status: 200, body: BatchBody::Answer(Box::new(shown)) }
+        }
         Err(problem) => {
             BatchResult { status: problem.reason.http_status(), body: BatchBody::Problem(problem) }
         }

@@ -1,5 +1,3 @@
-use std::sync::atomic::Ordering;
-
 use axum::{
     Json,
     extract::State,
@@ -27,7 +25,7 @@ pub async fn healthy() -> Json<LiveAnswer> {
     responses((status = 200, body = ReadyAnswer), (status = 503, body = ReadyAnswer)))]
 pub async fn ready(State(app): State<App>) -> (StatusCode, Json<ReadyAnswer>) {
     let health = app.node.health().await;
-    let draining = app.draining.load(Ordering::Relaxed);
+    let draining = *app.draining.borrow();
     let mut notes = health.notes;
     if draining {
         notes.push("the server was told to stop".to_owned());

@@ -1,5 +1,5 @@
-use axum::extract::State;
-use maitred_api::{Call, DoneAnswer, KeysAnswer};
+use axum::{Json, extract::State};
+use maitred_api::{Answer, Call, DoneAnswer, KeysAnswer, RunInfo};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -21,12 +21,15 @@ pub struct KeyPage {
     after: Option<String>,
     /// How many at the most.
     most: Option<u32>,
+    /// Show whole keys. Without it a list shows their first letters: a key can name a person.
+    #[serde(default)]
+    reveal: bool,
     /// Wait until at least this revision can be seen.
     #[expect(dead_code, reason = "`Caller` reads it")]
     min_revision: Option<u64>,
 }
 
-/// Keys that are counted or held: all, by page, or one.
+/// Keys that are counted or held: all by page, masked unless `reveal`; or one.
 #[utoipa::path(get, path = "/v1/keys", tag = "admission", params(ReadHeaders, KeyPage),
     responses((status = 200, body = KeysAnswer), Failure))]
 pub async fn list_keys(
@@ -34,8 +37,28 @@ pub async fn list_keys(
     Caller(context): Caller,
     Query(page): Query<KeyPage>,
 ) -> Answered {
-    let KeyPage { task, key, after, most, .. } = page;
-    app.ask(&context, Call::Keys { task, key, after, most }).await
+    let KeyPage { task, key, after, most, reveal, .. } = page;
+    let is_known = key.is_some();
+    let Json(answer) = app.ask(&context, Call::Keys { task, key, after, most }).await?;
+    Ok(Json(if reveal || is_known { answer } else { masked(answer) }))
+}
+
+/// The answer without what its keys may tell of persons.
+pub fn masked(mut answer: Answer) -> Answer {
+    let places = |run: &mut RunInfo| run.places.iter_mut().for_each(|place| mask(&mut place.key));
+    match &mut answer {
+        Answer::Keys(keys) => keys.keys.iter_mut().for_each(|info| mask(&mut info.key)),
+        Answer::Runs(runs) => runs.runs.iter_mut().for_each(places),
+        Answer::Run(run) => places(&mut run.run),
+        _ => {}
+    }
+    answer
+}
+
+fn mask(key: &mut String) {
+    const SHOWN: usize = 4;
+    let shown = if key.chars().count() > SHOWN { SHOWN } else { 0 };
+    *key = key.chars().take(shown).chain(['…']).collect();
 }
 
 /// One rate key.

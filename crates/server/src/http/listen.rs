@@ -5,14 +5,22 @@
 
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     io,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll},
     time::Duration,
 };
 
-use axum::{Router, body::Body, extract::Request};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use axum::{Router, body::Body, extract::Request, response::Response};
+use bytes::Bytes;
+use hyper::{
+    body::{Frame, Incoming},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -23,9 +31,10 @@ use tower::ServiceExt;
 
 use super::{
     App, Limits,
+    events::GoesOn,
     guard::OwnAddress,
     router,
-    stream::{Stream, Turns},
+    stream::{Stream, Turn, Turns},
 };
 
 /// hyper's own bounds lie above ours, so that ours answer as problems.
@@ -68,7 +77,7 @@ impl Server {
 
     /// Takes no more calls, ends those that wait, finishes the others, and closes what is still open at the end.
     pub async fn stop(self, within: Duration) {
-        self.app.draining.store(true, Ordering::Relaxed);
+        self.app.draining.send_replace(true);
         let until = tokio::time::Instant::now() + within;
         let _ = self.stop.send(true);
         self.app.node.stop(within).await;
@@ -200,9 +209,9 @@ impl Connection {
             let router = self.router.clone();
             request.extensions_mut().insert(self.own);
             async move {
-                let _turn = turn;
                 let request: Request = request.map(Body::new);
-                router.oneshot(request).await
+                let response = router.oneshot(request).await?;
+                Ok::<_, Infallible>(until_its_end(response, turn))
             }
         });
         let connection = http1::Builder::new()
@@ -225,6 +234,31 @@ impl Connection {
         if let Err(error) = ended {
             tracing::trace!(%error, "a connection ended early");
         }
+    }
+}
+
+/// A request is being worked on until it is answered, or, if its answer goes on, until that ends.
+fn until_its_end(response: Response, turn: Turn) -> Response {
+    match response.extensions().get::<GoesOn>() {
+        Some(GoesOn) => response.map(|body| Body::new(Held { body, _turn: turn })),
+        None => response,
+    }
+}
+
+struct Held {
+    body: Body,
+    _turn: Turn,
+}
+
+impl hyper::body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(context)
     }
 }
 

@@ -9,6 +9,7 @@ mod ask;
 mod batch;
 mod body;
 mod clock;
+mod events;
 mod finish;
 mod guard;
 mod health;
@@ -16,6 +17,7 @@ mod keys;
 mod known;
 mod limits;
 mod listen;
+mod looking_back;
 mod numbers;
 mod problem;
 mod rate_fields;
@@ -24,14 +26,12 @@ mod runs;
 mod slots;
 mod stream;
 
-use std::{
-    sync::{Arc, atomic::AtomicBool},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use maitred::local::Node;
 use maitred_api::{Answer, Call, Context};
+use tokio::sync::watch;
 
 pub use listen::Server;
 pub use router::{openapi_json, router};
@@ -52,7 +52,7 @@ pub struct Shared {
     /// Adds the clock's routes.
     pub manual_clock: bool,
     /// It was told to stop: not ready any more.
-    pub draining: AtomicBool,
+    pub draining: watch::Sender<bool>,
     pub numbers: Numbers,
 }
 
@@ -69,6 +69,8 @@ pub struct Limits {
     pub idle_within: Duration,
     /// How long a peer may take nothing of what is being sent to it.
     pub write_within: Duration,
+    /// How often an event stream says that it is alive.
+    pub comment_every: Duration,
 }
 
 impl Default for Limits {
@@ -80,6 +82,7 @@ impl Default for Limits {
             body_within: Duration::from_secs(10),
             idle_within: Duration::from_secs(60),
             write_within: Duration::from_secs(10),
+            comment_every: Duration::from_secs(15),
         }
     }
 }
@@ -95,7 +98,7 @@ impl Shared {
             allowed_hosts: Vec::new(),
             limits: Limits::default(),
             manual_clock: false,
-            draining: AtomicBool::new(false),
+            draining: watch::Sender::new(false),
             numbers: Numbers::default(),
         }
     }

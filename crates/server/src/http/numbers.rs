@@ -29,6 +29,7 @@ pub struct Numbers {
     took: Family<OfRoute, Histogram, fn() -> Histogram>,
     open_requests: Gauge,
     hang_ups: Counter,
+    pub open_streams: Gauge,
     pub open_connections: Gauge,
     pub refused_connections: Counter,
 }
@@ -40,6 +41,7 @@ impl Default for Numbers {
             took: Family::new_with_constructor(|| Histogram::new(BOUNDS_S)),
             open_requests: Gauge::default(),
             hang_ups: Counter::default(),
+            open_streams: Gauge::default(),
             open_connections: Gauge::default(),
             refused_connections: Counter::default(),
         }
@@ -82,6 +84,7 @@ impl Numbers {
             "Requests being worked on, waiting ones among them",
             self.open_requests.clone(),
         );
+        registry.register("open_streams", "Event streams", self.open_streams.clone());
         registry.register("hang_ups", "Requests whose caller went before the answer", self.hang_ups.clone());
         registry.register("open_connections", "Connections", self.open_connections.clone());
         registry.register(

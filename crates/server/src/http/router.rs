@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::{Router, http::Method, middleware};
-use maitred_api::{Problem, Reason};
+use maitred_api::{LiveEvent, LiveSnapshot, Problem, Reason};
 use utoipa::{
     Modify, OpenApi,
     openapi::security::{Http, HttpAuthScheme, SecurityScheme},
@@ -11,12 +11,12 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    App, admit, batch, clock,
+    App, admit, batch, clock, events,
     finish::finish,
     guard::guard,
     health, keys,
     known::{known, known_queries},
-    limits,
+    limits, looking_back,
     problem::Failure,
     runs, slots,
 };
@@ -30,7 +30,7 @@ use super::{
             carries the `revision` at which it is true.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
-    components(schemas(Problem)),
+    components(schemas(Problem, LiveEvent, LiveSnapshot)),
     security((), ("token" = [])),
     modifiers(&Token)
 )]
@@ -56,16 +56,22 @@ fn always() -> OpenApiRouter<App> {
         .routes(routes!(limits::set_max_hold, limits::reset_max_hold))
         .routes(routes!(limits::pause_limit, limits::resume_limit))
         .routes(routes!(limits::list_limit_slots))
+        .routes(routes!(looking_back::list_limit_ends))
         .routes(routes!(slots::acquire_slot))
         .routes(routes!(slots::show_slot))
         .routes(routes!(slots::confirm_slot))
         .routes(routes!(slots::release_slot))
         .routes(routes!(slots::leave_slot))
+        .routes(routes!(looking_back::explain_slot))
         .routes(routes!(runs::list_runs))
         .routes(routes!(runs::show_run))
         .routes(routes!(runs::end_run))
         .routes(routes!(admit::admit))
         .routes(routes!(keys::list_keys, keys::reset_rate))
+        .routes(routes!(looking_back::list_ends))
+        .routes(routes!(looking_back::list_acts))
+        .routes(routes!(looking_back::explain))
+        .routes(routes!(events::stream_events))
         .routes(routes!(batch::batch))
         .routes(routes!(health::live))
         .routes(routes!(health::healthy))

@@ -1,29 +1,50 @@
-use axum::extract::State;
+use axum::{Json, extract::State};
 use maitred_api::{Call, DoneAnswer, EndRunFields, RunAnswer, RunsAnswer};
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use super::{
     Answered, App,
     ask::{Caller, ChangeHeaders, Freshness, Page, Path, Query, ReadHeaders},
     body::Fields,
+    keys::masked,
     problem::Failure,
 };
 
+/// Whether keys are shown whole.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Reveal {
+    /// Show the whole keys of places. Without it their first letters are shown: a key can name a person.
+    #[serde(default)]
+    reveal: bool,
+}
+
 /// The runs that hold or wait for something.
-#[utoipa::path(get, path = "/v1/runs", tag = "runs", params(ReadHeaders, Page),
+#[utoipa::path(get, path = "/v1/runs", tag = "runs", params(ReadHeaders, Page, Reveal),
     responses((status = 200, body = RunsAnswer), Failure))]
 pub async fn list_runs(
     State(app): State<App>,
     Caller(context): Caller,
     Query(page): Query<Page>,
+    Query(Reveal { reveal }): Query<Reveal>,
 ) -> Answered {
-    app.ask(&context, Call::Runs { after: page.after, most: page.most }).await
+    let Json(answer) = app.ask(&context, Call::Runs { after: page.after, most: page.most }).await?;
+    Ok(Json(if reveal { answer } else { masked(answer) }))
 }
 
 /// What a run holds and waits for.
-#[utoipa::path(get, path = "/v1/runs/{run}", tag = "runs", params(("run" = String, Path), ReadHeaders, Freshness),
+#[utoipa::path(get, path = "/v1/runs/{run}", tag = "runs", 
+    params(("run" = String, Path), ReadHeaders, Freshness, Reveal),
     responses((status = 200, body = RunAnswer), Failure))]
-pub async fn show_run(State(app): State<App>, Caller(context): Caller, Path(run): Path<String>) -> Answered {
-    app.ask(&context, Call::Run { run }).await
+pub async fn show_run(
+    State(app): State<App>,
+    Caller(context): Caller,
+    Path(run): Path<String>,
+    Query(Reveal { reveal }): Query<Reveal>,
+) -> Answered {
+    let Json(answer) = app.ask(&context, Call::Run { run }).await?;
+    Ok(Json(if reveal { answer } else { masked(answer) }))
 }
 
 /// Ends a run: it leaves every queue, its places are free, and hits that count successes only are given back

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use maitred_server::http::Limits;
 use tokio::io::AsyncWriteExt;
 
-use crate::support::{Heard, Line, Rig, eventually, impatient, request, rig_with};
+use crate::support::{Line, Rig, eventually, impatient, request, rig_with};
 
 async fn impatient_rig() -> Rig {
     rig_with(|shared| shared.limits = impatient()).await

@@ -4,19 +4,9 @@ use maitred_api::{
     DoneAnswer, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, ReleaseAnswer, RunAnswer,
     RunsAnswer, SlotAnswer, SlotState,
 };
-use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::support::{Heard, rig};
-
-/// The answer as the type that the OpenAPI document names, with nothing in it that the type does not have.
-#[track_caller]
-fn read<T: DeserializeOwned + Serialize>(heard: Heard) -> T {
-    let json = heard.ok();
-    let read: T = serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error} in {json}"));
-    assert_eq!(serde_json::to_value(&read).unwrap(), json);
-    read
-}
+use crate::support::{read, rig};
 
 #[tokio::test]
 async fn limits() {

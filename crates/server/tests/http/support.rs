@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use maitred::local::{Node, NodeOptions};
 use maitred_server::http::{Limits, Server, Shared};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -89,6 +90,15 @@ impl Heard {
             assert_eq!(json["request_id"].as_str(), self.field("x-request-id"), "{self:?}");
         }
     }
+}
+
+/// The answer as the type that the OpenAPI document names, with nothing in it that the type does not have.
+#[track_caller]
+pub fn read<T: DeserializeOwned + Serialize>(heard: Heard) -> T {
+    let json = heard.ok();
+    let read: T = serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error} in {json}"));
+    assert_eq!(serde_json::to_value(&read).unwrap(), json);
+    read
 }
 
 /// A connection that writes exactly what it is told.
