@@ -15,7 +15,7 @@ pub struct Clocks {
 
 #[derive(Clone, Debug, Default)]
 pub struct Timekeeper {
-    /// The time of the last record, and the boot clock when this process saw it appear. None before that.
+    /// A time, and what the boot clock said then. None until this process has seen a record appear.
     seen: Option<(Millis, Millis)>,
     last_at: Millis,
     /// Set under a manual clock.
@@ -28,10 +28,16 @@ impl Timekeeper {
         Self { seen: None, last_at, manual: manual.then_some(last_at) }
     }
 
-    /// A record was taken while this process looked on.
-    pub fn saw(&mut self, at: Millis, clocks: Clocks) {
+    /// A record was taken while this process looked on. `just_now`: it was stamped a moment ago and the stamp
+    /// believed, so that it is the time.
+    ///
+    /// Any other record only proves that it is no earlier than `at`: it may have been read late, or its time may
+    /// itself be an estimate, made before it was on its way. Taking it for the time would lose that way each time,
+    /// and under load time would crawl wherever stamps are not believed.
+    pub fn saw(&mut self, at: Millis, clocks: Clocks, just_now: bool) {
         self.last_at = at;
-        self.seen = Some((at, clocks.boot));
+        let now = if just_now { at } else { self.estimate(clocks).map_or(at, |estimate| estimate.max(at)) };
+        self.seen = Some((now, clocks.boot));
         self.manual = self.manual.map(|manual| manual.max(at));
     }
 

@@ -57,12 +57,15 @@ impl<R> Sequencer<R> {
                 self.room = Room::Reserve;
                 self.refuse_what_takes(flight, effects);
             }
-            Err(AppendError::Unknown(_)) => {
-                effects.push(Effect::Read { after: self.follower.head() });
-                self.phase = Phase::Resolving(flight);
-            }
+            Err(AppendError::Unknown(_)) => self.resolve(flight, effects),
             Err(AppendError::Broken(what)) => self.halt(Halt::Journal(what), effects),
         }
+    }
+
+    /// Only the records behind the head tell what has become of the one under way.
+    fn resolve(&mut self, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
+        effects.push(Effect::Read { after: self.follower.head() });
+        self.phase = Phase::Resolving(flight);
     }
 
     pub(super) fn put_back(&mut self, waiting: Vec<Pending<R>>) {
@@ -97,25 +100,31 @@ impl<R> Sequencer<R> {
         flight: InFlight<R>,
         effects: &mut Vec<Effect<R>>,
     ) {
+        let expected = self.follower.head() + 1;
+        if stamp.position > expected {
+            // The journal let it through although there were others before it. They tell whether it is void.
+            return self.resolve(flight, effects);
+        }
+        if stamp.position < expected {
+            let halt = Halt::Gap { expected, found: stamp.position };
+            return self.halt(halt, effects);
+        }
         let InFlight { entry, bytes, waiting } = flight;
         let record = Record { position: stamp.position, at: stamp.at, bytes };
-        if record.position != self.follower.head() + 1 {
-            let (expected, found) = (self.follower.head() + 1, record.position);
-            return self.halt(Halt::Gap { expected, found }, effects);
-        }
-        self.take(clocks, &record, &entry, waiting, effects);
+        self.take(clocks, (&record, &entry), Some(stamp), waiting, effects);
         if !matches!(self.phase, Phase::Halted) {
             effects.push(Effect::Sync);
             self.phase = Phase::Syncing { position: record.position };
         }
     }
 
-    /// Applies one record, own or another's, and keeps the answers back.
+    /// Applies one record, own or another's, and keeps the answers back. `stamped` is what the journal said to its
+    /// own writer just now: only then does the record also tell what time it is.
     pub(super) fn take(
         &mut self,
         clocks: Clocks,
-        record: &Record,
-        entry: &Entry,
+        (record, entry): (&Record, &Entry),
+        stamped: Option<Stamp>,
         waiting: Vec<Pending<R>>,
         effects: &mut Vec<Effect<R>>,
     ) {
@@ -135,7 +144,8 @@ impl<R> Sequencer<R> {
             // The journal took it, but it did not follow the head: propose its commands again.
             Ok(applied) if applied.void => self.put_back(waiting.collect()),
             Ok(applied) => {
-                self.time.saw(applied.at, clocks);
+                let just_now = stamped.is_some_and(|stamp| stamp.at == applied.at);
+                self.time.saw(applied.at, clocks, just_now);
                 self.published.at = applied.at;
                 self.published.events.extend(applied.events);
             }
@@ -188,9 +198,11 @@ impl<R> Sequencer<R> {
         for record in records {
             let own = flight.take_if(|flight| flight.bytes == record.bytes);
             match own {
-                Some(InFlight { entry, waiting, .. }) => self.take(clocks, &record, &entry, waiting, effects),
+                Some(InFlight { entry, waiting, .. }) => {
+                    self.take(clocks, (&record, &entry), None, waiting, effects);
+                }
                 None => match Entry::decode(&record.bytes) {
-                    Ok(entry) => self.take(clocks, &record, &entry, Vec::new(), effects),
+                    Ok(entry) => self.take(clocks, (&record, &entry), None, Vec::new(), effects),
                     Err(error) => {
                         let halt = Halt::Record { position: record.position, what: error.to_string() };
                         self.halt(halt, effects);
