@@ -48,7 +48,12 @@ fn open_folder(folder: &Path, clock: Arc<dyn Clock>) -> Result<Local, StartError
     id[..8].copy_from_slice(&high.to_le_bytes());
     id[8..].copy_from_slice(&low.to_le_bytes());
     let options = Options { clock, ..Options::new(id) };
-    Local::open(folder, options).map_err(|error| StartError(format!("the journal cannot be opened: {error}")))
+    let opened = Local::open(folder, options);
+    let mut local = opened.map_err(|error| StartError(format!("the journal cannot be opened: {error}")))?;
+    for warning in local.warnings() {
+        tracing::warn!(warning, "the journal");
+    }
+    Ok(local)
 }
 
 /// Chance comes in here and nowhere else.

@@ -1,6 +1,9 @@
 //! Carries out what the sequencer asks for: a thread of its own that owns the journal's writer.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use maitred_api::{Answer, Problem, Reason};
 use maitred_engine::time::Millis;
@@ -19,6 +22,8 @@ use super::{
 
 /// At most this many inputs are taken before the sequencer is pumped.
 const INPUTS_AT_ONCE: usize = 8_192;
+/// How long nothing is written before the journal attests that all of it was flushed.
+const ATTEST_AFTER: Duration = Duration::from_secs(1);
 /// How many bytes of others' records are read at once.
 const READ_BYTES: usize = 4 * 1024 * 1024;
 
@@ -63,6 +68,8 @@ pub struct Shell {
     /// Told the durable head after each record, for the second engine.
     pub head: watch::Sender<u64>,
     pub stream: Arc<Stream>,
+    /// When the journal is to write down that everything so far was flushed.
+    pub attest_at: Option<Instant>,
 }
 
 impl Shell {
@@ -74,6 +81,10 @@ impl Shell {
                 return;
             }
             if stopping && self.sequencer.is_idle() {
+                let _ = self.attest().await;
+                return;
+            }
+            if self.attest_at.is_some_and(|at| at <= Instant::now()) && self.attest().await.is_err() {
                 return;
             }
             if !self.gather(&mut stopping).await {
@@ -89,10 +100,11 @@ impl Shell {
     /// Waits for something to do, then takes all that is there. False when nobody can ask any more.
     async fn gather(&mut self, stopping: &mut bool) -> bool {
         let now = self.sequencer.now(self.clocks());
-        let sleep_ms = self.sequencer.wake_at().map(|at| at.saturating_sub(now));
+        let due_in = self.sequencer.wake_at().map(|at| Duration::from_millis(at.saturating_sub(now)));
+        let attest_in = self.attest_at.map(|at| at.saturating_duration_since(Instant::now()));
         let timer = async {
-            match sleep_ms {
-                Some(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            match due_in.into_iter().chain(attest_in).min() {
+                Some(pause) => tokio::time::sleep(pause).await,
                 None => std::future::pending().await,
             }
         };
@@ -177,11 +189,23 @@ impl Shell {
             }
             Effect::Halt(halt) => return self.fail(halt),
             Effect::Append { after, bytes } => Input::Appended(self.journal.append(after, bytes).await),
-            Effect::Sync => Input::Synced(self.journal.sync().await),
+            Effect::Sync => {
+                self.attest_at = Some(Instant::now() + ATTEST_AFTER);
+                Input::Synced(self.journal.sync().await)
+            }
             Effect::Read { after } => Input::Records(self.archive.read(after, READ_BYTES).await),
         };
         self.sequencer.input(self.clocks(), input, next);
         Ok(())
+    }
+
+    /// Nothing was written for a while: whatever is damaged from now on is damage, not a torn end.
+    async fn attest(&mut self) -> Result<(), ()> {
+        self.attest_at = None;
+        match self.journal.attest().await {
+            Ok(()) => Ok(()),
+            Err(error) => self.fail(Halt::Journal(error.to_string())),
+        }
     }
 
     /// Callers whose answer is now dropped learn that it is not known what became of their call.

@@ -75,6 +75,7 @@ impl Node {
             counters: Counters::new(),
             head,
             stream: Arc::clone(&stream),
+            attest_at: None,
         };
         let shadow = spawn("maitred-shadow", async move {
             let _kept_as_long_as_it_is_filled = scratch;

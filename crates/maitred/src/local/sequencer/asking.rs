@@ -9,7 +9,7 @@ use maitred_journal::Room;
 
 use super::{
     Effect, LATER_MAX, PENDING_MAX, Pending, Phase, ReadAsked, Sequencer,
-    settling::{bare_request, is_queued, stopping, storage_full},
+    settling::{WaitEnd, bare_request, is_queued, stopping, storage_full},
 };
 use crate::local::{answer::AsOf, reading, timekeeper::Clocks, waiters::Waiter};
 
@@ -31,7 +31,8 @@ impl<R> Sequencer<R> {
         {
             acquire.line = Some(Line { writer: self.writer, number });
         }
-        self.pending.push_back(Pending { command: Command::In(request), admit, line, reply: Some(reply) });
+        let pending = Pending::new(Command::In(request), Some(reply));
+        self.pending.push_back(Pending { admit, line, ..pending });
     }
 
     pub(super) fn may_ask(&self, verb: &Verb) -> Result<(), Problem> {
@@ -95,6 +96,7 @@ impl<R> Sequencer<R> {
     /// The caller on this line is gone. Its answer has no reader; if its slot is auto, it has left.
     pub(super) fn hang_up(&mut self, namespace: Namespace, slot: SlotId, line: u64, auto: bool) {
         self.answers.waiters.take(&namespace, &slot, line);
+        self.reads.retain(|asked| asked.line != Some(line));
         let before = self.pending.len();
         self.pending.retain(|pending| pending.line != Some(line));
         let never_sent = self.pending.len() < before;
@@ -110,23 +112,30 @@ impl<R> Sequencer<R> {
     }
 
     /// The wait ran out: an auto slot is ordinary from now on; the answer is how things stand then.
+    ///
+    /// If the acquire is still on its way, its line ends only once it is known that the slot waits: told before that,
+    /// a caller could be granted a busy slot and never hear of it.
     pub(super) fn wait_over(&mut self, namespace: Namespace, slot: SlotId, line: u64, auto: bool) {
-        let parked = self.answers.waiters.take(&namespace, &slot, line);
-        if parked.is_none() {
-            let sent = self.pending.iter_mut();
-            sent.filter(|pending| pending.line == Some(line)).for_each(|pending| pending.line = None);
-            for pending in self.in_flight() {
-                if pending.line == Some(line) {
-                    pending.line = None;
-                }
+        match self.answers.waiters.take(&namespace, &slot, line) {
+            Some(waiter) => self.end_line(WaitEnd { namespace, slot, line, auto, reply: waiter.reply }),
+            None => {
+                let looks = self.reads.iter_mut().filter(|asked| asked.line == Some(line));
+                looks.for_each(|asked| asked.line = None);
+                let waits = self.pending.iter_mut().filter(|pending| pending.line == Some(line));
+                waits.for_each(|pending| pending.wait_over = true);
+                let sent = self.in_flight().filter(|pending| pending.line == Some(line));
+                sent.for_each(|pending| pending.wait_over = true);
             }
         }
-        let reply = parked.map(|waiter| waiter.reply);
+    }
+
+    pub(super) fn end_line(&mut self, end: WaitEnd<R>) {
+        let WaitEnd { namespace, slot, line, auto, reply } = end;
         if auto {
             let verb = Verb::EndLine { slot, line: Line { writer: self.writer, number: line } };
             let command = Command::In(Box::new(bare_request(namespace, verb)));
-            self.pending.push_back(Pending { command, admit: None, line: None, reply });
-        } else if let Some(reply) = reply {
+            self.pending.push_back(Pending::new(command, Some(reply)));
+        } else {
             let call = Call::Slot { slot: slot.to_string(), wait: Default::default() };
             self.reads.push(ReadAsked { namespace, call, line: None, reply });
         }

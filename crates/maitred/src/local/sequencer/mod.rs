@@ -159,7 +159,15 @@ struct Pending<R> {
     command: Command,
     admit: Option<AdmitFields>,
     line: Option<u64>,
+    /// The caller's wait ran out before it was known whether it has to wait.
+    wait_over: bool,
     reply: Option<R>,
+}
+
+impl<R> Pending<R> {
+    fn new(command: Command, reply: Option<R>) -> Self {
+        Self { command, admit: None, line: None, wait_over: false, reply }
+    }
 }
 
 #[derive(Debug)]

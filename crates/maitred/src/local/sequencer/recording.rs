@@ -49,15 +49,13 @@ impl<R> Sequencer<R> {
         let Phase::Appending(flight) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
         match result {
             Ok(stamp) => self.take_own(clocks, stamp, flight, effects),
-            Err(AppendError::Conflict { .. }) => {
-                self.put_back(flight.waiting);
-                self.behind = true;
-            }
+            // Even a conflict does not say that nothing was written: an earlier try of the same record may have
+            // landed meanwhile, and be what this one conflicts with.
+            Err(AppendError::Conflict { .. } | AppendError::Unknown(_)) => self.resolve(flight, effects),
             Err(AppendError::Full { .. }) => {
                 self.room = Room::Reserve;
                 self.refuse_what_takes(flight, effects);
             }
-            Err(AppendError::Unknown(_)) => self.resolve(flight, effects),
             Err(AppendError::Broken(what)) => self.halt(Halt::Journal(what), effects),
         }
     }
@@ -68,8 +66,9 @@ impl<R> Sequencer<R> {
         self.phase = Phase::Resolving(flight);
     }
 
+    /// To be proposed again; but that time has come, somebody else has said meanwhile, or it is found out anew.
     pub(super) fn put_back(&mut self, waiting: Vec<Pending<R>>) {
-        for pending in waiting.into_iter().rev() {
+        for pending in waiting.into_iter().rev().filter(|pending| pending.command != Command::Advance) {
             self.pending.push_front(pending);
         }
     }
@@ -150,6 +149,9 @@ impl<R> Sequencer<R> {
                 self.published.events.extend(applied.events);
             }
             Err(halt) => self.halt(halt, effects),
+        }
+        for end in std::mem::take(&mut self.answers.waits_over) {
+            self.end_line(end);
         }
     }
 

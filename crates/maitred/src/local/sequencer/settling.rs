@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use maitred_api::{Answer, Problem, Reason};
 use maitred_engine::{
     Engine,
-    command::{Command, Request, Verb},
+    command::{Command, Confirm, Request, Verb},
     event::{Event, EventKind, SlotEvent},
     names::{Namespace, SlotId},
     outcome::{Outcome, SlotStatus},
@@ -21,13 +21,29 @@ use crate::local::{
 pub(super) struct Answers<R> {
     pub waiters: Waiters<R>,
     unpublished: Vec<(R, Result<Answer, Problem>)>,
+    /// Callers whose slot waits, but who do not any more.
+    pub waits_over: Vec<WaitEnd<R>>,
     /// Namespaces whose rates and places are answered when written.
     pub when_written: HashSet<Namespace>,
 }
 
+/// The end of one wait on a line.
+pub(super) struct WaitEnd<R> {
+    pub namespace: Namespace,
+    pub slot: SlotId,
+    pub line: u64,
+    pub auto: bool,
+    pub reply: R,
+}
+
 impl<R> Default for Answers<R> {
     fn default() -> Self {
-        Self { waiters: Waiters::default(), unpublished: Vec::new(), when_written: HashSet::new() }
+        Self {
+            waiters: Waiters::default(),
+            unpublished: Vec::new(),
+            waits_over: Vec::new(),
+            when_written: HashSet::new(),
+        }
     }
 }
 
@@ -45,8 +61,12 @@ impl<R> Answers<R> {
         if let (Some(line), Verb::Acquire(acquire), Outcome::Slot(SlotStatus::Queued { .. })) =
             (pending.line, &request.verb, outcome)
         {
-            let waiter = Waiter { line, reply };
-            return self.waiters.park(request.namespace.clone(), acquire.slot.clone(), waiter);
+            let (namespace, slot) = (request.namespace.clone(), acquire.slot.clone());
+            if pending.wait_over {
+                let auto = acquire.confirm == Confirm::Auto;
+                return self.waits_over.push(WaitEnd { namespace, slot, line, auto, reply });
+            }
+            return self.waiters.park(namespace, slot, Waiter { line, reply });
         }
         let answer = answer::change(engine, request, pending.admit.as_ref(), outcome, as_of);
         if matches!(request.verb, Verb::Admit(_)) && self.when_written.contains(&request.namespace) {

@@ -55,7 +55,7 @@ impl<R> Sequencer<R> {
     }
 
     pub(super) fn push(&mut self, command: Command) {
-        self.pending.push_back(Pending { command, admit: None, line: None, reply: None });
+        self.pending.push_back(Pending::new(command, None));
     }
 
     pub(super) fn push_verb(&mut self, namespace: Namespace, verb: Verb) {
