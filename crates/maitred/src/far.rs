@@ -5,6 +5,7 @@
 //! request went out and what came back proves nothing (a lost connection, a passed deadline, a proxy's 502);
 //! ask again with the same id. A call that only reads is never unknown: it changed nothing.
 
+mod events;
 mod judge;
 mod route;
 
@@ -18,6 +19,8 @@ use reqwest::{
 use serde_json::{Value, json};
 
 use self::route::Route;
+
+pub use events::{FarEvents, Told};
 
 /// How a server is reached.
 #[derive(Clone)]

@@ -29,7 +29,7 @@ impl Route {
         self
     }
 
-    fn query(mut self, name: &'static str, value: Option<String>) -> Self {
+    pub fn query(mut self, name: &'static str, value: Option<String>) -> Self {
         self.query.extend(value.map(|value| (name, value)));
         self
     }

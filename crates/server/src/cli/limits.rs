@@ -3,6 +3,7 @@
 mod act;
 mod release;
 mod show;
+mod watch;
 
 use clap::{Args, Subcommand};
 use maitred_api::{Call, Given};
@@ -11,6 +12,8 @@ use crate::cli::{
     failure::Failure,
     session::{ConnectOptions, Session, Why},
 };
+
+pub use show::ends_at;
 
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
@@ -82,6 +85,12 @@ enum LimitsVerb {
         #[command(flatten)]
         why: Why,
     },
+    /// What happens, line by line as it happens: to every limit, or to one
+    #[command(after_help = WATCH_HELP)]
+    Watch {
+        /// Its name
+        limit: Option<String>,
+    },
     /// Grant again
     #[command(after_help = RESUME_HELP)]
     Resume {
@@ -119,6 +128,7 @@ pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
             };
             act::run(&session.because(&why), &limit, call).await
         }
+        LimitsVerb::Watch { limit } => watch::run(&session, limit.as_deref()).await,
         LimitsVerb::Pause { limit, why } => {
             act::run(&session.because(&why), &limit, Call::Pause { limit: limit.clone() }).await
         }
@@ -183,6 +193,16 @@ Examples:
   maitred limits resume voice-calls
 
 Only resume lifts it: no deploy and no restart does.";
+
+const WATCH_HELP: &str = "\
+Examples:
+  maitred limits watch
+  maitred limits watch voice-calls
+  maitred limits watch --json | jq -c 'select(.kind == \"slot_ended\")'
+
+It goes on over a lost connection, and says so on stderr. In a pipe, tab-separated: at (ms since
+1970), revision, kind, limit, slot, state, run, label, fence, waited (ms), by. With --json one
+object a line; the first is what is true.";
 
 const RESUME_HELP: &str = "\
 Examples:

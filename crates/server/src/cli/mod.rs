@@ -7,12 +7,16 @@
 mod acquire;
 mod apply;
 mod exit;
+mod explain;
 mod failure;
+mod history;
 mod limits;
 mod output;
 mod progress;
+mod rates;
 mod release;
 mod run;
+mod runs;
 mod scenario;
 mod session;
 mod signals;
@@ -63,6 +67,16 @@ enum Verb {
     Release(release::ReleaseArgs),
     /// Hold a slot while a command runs
     Run(run::RunArgs),
+    /// Why something waits: who is ahead, who holds, when it can go on
+    Explain(explain::ExplainArgs),
+    /// What ended: how, by whom, how long it waited and held
+    History(history::HistoryArgs),
+    /// What was changed about limits: by whom, why, and what it was before
+    Audit(history::AuditArgs),
+    /// See and reset what is counted against keys
+    Rates(rates::RatesArgs),
+    /// See what runs hold and wait for
+    Runs(runs::RunsArgs),
     /// Deploy the limits of a file
     Apply(apply::ApplyArgs),
     /// Play scenario files: stories about the rules, in virtual time
@@ -106,6 +120,11 @@ impl Verb {
             Verb::Acquire(args) => args.connect.json,
             Verb::Release(args) => args.connect.json,
             Verb::Run(args) => args.connect.json,
+            Verb::Explain(args) => args.connect.json,
+            Verb::History(args) => args.connect.json,
+            Verb::Audit(args) => args.connect.json,
+            Verb::Rates(args) => args.connect.json,
+            Verb::Runs(args) => args.connect.json,
             Verb::Apply(args) => args.connect.json,
             Verb::Scenario(args) => args.json,
             Verb::Serve(_) | Verb::Dev(_) | Verb::ExitCodes | Verb::Openapi => false,
@@ -120,6 +139,11 @@ impl Verb {
             Verb::Acquire(args) => block_on(acquire::run(args)),
             Verb::Release(args) => block_on(release::from_args(args)),
             Verb::Run(args) => block_on(run::run(args)),
+            Verb::Explain(args) => block_on(explain::run(args)),
+            Verb::History(args) => block_on(history::history(args)),
+            Verb::Audit(args) => block_on(history::audit(args)),
+            Verb::Rates(args) => block_on(rates::run(args)),
+            Verb::Runs(args) => block_on(runs::run(args)),
             Verb::Apply(args) => block_on(apply::run(args)),
             Verb::Scenario(args) => block_on(scenario::run(args)),
             Verb::ExitCodes => Ok(print(exit::TABLE)),

@@ -39,6 +39,12 @@ pub fn span(ms: u64) -> String {
     text
 }
 
+/// `2026-11-30 15:32:11Z`.
+pub fn moment(at_ms: u64) -> String {
+    let at = i64::try_from(at_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(|| format!("{at_ms} ms"), |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string())
+}
+
 /// `00:41`, `1:02:03`.
 pub fn clock(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -94,6 +100,7 @@ mod tests {
         let shown: Vec<String> =
             [0, 300, 9_900, 10_000, 61_000, 250_000, 3_600_000, 187_200_000].map(span).into();
         assert_eq!(shown, ["0s", "0.3s", "9.9s", "10s", "1m 1s", "4m 10s", "1h", "2d 4h"]);
+        assert_eq!(moment(1796052731999), "2026-11-30 15:32:11Z");
         assert_eq!([41_000, 3_723_000].map(clock), ["00:41", "1:02:03"]);
     }
 

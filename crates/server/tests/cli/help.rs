@@ -6,7 +6,7 @@ fn run(args: &[&str]) -> Done {
 
 #[test]
 fn every_command_has_a_page_with_examples() {
-    let pages: [&[&str]; 18] = [
+    let pages: [&[&str]; 30] = [
         &[],
         &["serve"],
         &["dev"],
@@ -22,6 +22,18 @@ fn every_command_has_a_page_with_examples() {
         &["release"],
         &["run"],
         &["apply"],
+        &["explain"],
+        &["history"],
+        &["audit"],
+        &["rates"],
+        &["rates", "list"],
+        &["rates", "show"],
+        &["rates", "reset"],
+        &["rates", "preview"],
+        &["runs"],
+        &["runs", "list"],
+        &["runs", "show"],
+        &["limits", "watch"],
         &["scenario"],
         &["exit-codes"],
         &["limits"],

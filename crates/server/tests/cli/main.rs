@@ -4,8 +4,11 @@
 mod apply;
 mod help;
 mod limits;
+mod looking_back;
+mod rates;
 mod run;
 mod slots;
 mod stage;
 mod terminal;
 mod trouble;
+mod watch;

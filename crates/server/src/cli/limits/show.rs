@@ -235,7 +235,7 @@ fn ends(slot: &SlotInfo, as_of: u64) -> String {
     ends_at(slot).map(|at| format!("{what} in {}", text::span(at.saturating_sub(as_of)))).unwrap_or_default()
 }
 
-fn ends_at(slot: &SlotInfo) -> Option<u64> {
+pub fn ends_at(slot: &SlotInfo) -> Option<u64> {
     match slot.state {
         SlotState::Busy => slot.expires_at,
         SlotState::Reserved => slot.lapses_at,

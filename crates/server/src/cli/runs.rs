@@ -1,0 +1,147 @@
+//! `maitred runs …`: what runs hold and wait for.
+
+use clap::{Args, Subcommand};
+use maitred_api::{Answer, Call, RunAnswer, RunInfo, RunsAnswer, SlotInfo, SlotState};
+
+use crate::cli::{
+    exit,
+    failure::Failure,
+    limits::ends_at,
+    output::{self, Sheet},
+    session::{ConnectOptions, Session},
+    text,
+};
+
+const PAGE: u32 = 1_000;
+
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    verb: RunsVerb,
+    #[command(flatten)]
+    pub connect: ConnectOptions,
+}
+
+#[derive(Subcommand, Debug)]
+enum RunsVerb {
+    /// Every run that holds or waits for something
+    #[command(after_help = LIST_HELP)]
+    List,
+    /// One run: its slots and its places
+    #[command(after_help = SHOW_HELP)]
+    Show {
+        /// Its id
+        run: String,
+    },
+}
+
+const HELP: &str = "\
+Examples:
+  maitred runs list
+  maitred runs show order-4711";
+
+const LIST_HELP: &str = "\
+Examples:
+  maitred runs list
+  maitred runs list | awk -F'\\t' '$3 > 0'      # runs that wait
+
+In a pipe, tab-separated: run, slots it holds, slots it waits for, places in flight, hits that are
+given back if it does not succeed.";
+
+const SHOW_HELP: &str = "\
+Examples:
+  maitred runs show order-4711
+  maitred runs show order-4711 --json
+
+In a pipe, tab-separated: kind (slot or place), state, id of the slot or task of the place, limits
+or the key (its first letters), ends at (ms since 1970). A run that holds nothing and waits for
+nothing is not known (exit status 3).";
+
+pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
+    let session = Session::open(&args.connect)?;
+    match args.verb {
+        RunsVerb::List => list(&session).await,
+        RunsVerb::Show { run } => show(&session, run).await,
+    }
+}
+
+async fn list(session: &Session) -> Result<u8, Failure> {
+    let mut all = RunsAnswer { runs: Vec::new(), next: None, revision: 0, as_of: 0 };
+    loop {
+        let page = match session.call(Call::Runs { after: all.next.take(), most: Some(PAGE) }).await {
+            Ok(Answer::Runs(page)) => page,
+            other => return Err(session.failed(other, None).await),
+        };
+        all.runs.extend(page.runs);
+        all = RunsAnswer { runs: all.runs, ..page };
+        if all.next.is_none() {
+            break;
+        }
+    }
+    session.out.print(
+        &all,
+        || sheet(&["RUN", "HOLDS", "WAITS", "PLACES", "HITS"], &all.runs),
+        || sheet(&["run", "holds", "waits", "places", "hits"], &all.runs),
+    );
+    if all.runs.is_empty() && session.out.for_people() {
+        output::note(&format!("no run holds or waits for anything in namespace `{}`", session.namespace()));
+    }
+    Ok(exit::OK)
+}
+
+fn sheet(names: &[&'static str], runs: &[RunInfo]) -> Sheet {
+    let mut sheet = Sheet::new(names);
+    let row = |run: &RunInfo| {
+        let waits = run.slots.iter().filter(|slot| slot.state == SlotState::Queued).count();
+        let numbers = [(run.slots.len() - waits) as u64, waits as u64, run.places.len() as u64, run.hits];
+        [run.run.clone()].into_iter().chain(numbers.iter().map(u64::to_string)).collect()
+    };
+    sheet.rows = runs.iter().map(row).collect();
+    sheet
+}
+
+async fn show(session: &Session, run: String) -> Result<u8, Failure> {
+    let answer = match session.call(Call::Run { run }).await {
+        Ok(Answer::Run(answer)) => answer,
+        other => return Err(session.failed(other, None).await),
+    };
+    if answer.run.slots.is_empty() && answer.run.places.is_empty() && answer.run.hits == 0 {
+        let name = &answer.run.run;
+        let failure =
+            Failure::new(exit::NOT_FOUND, format!("run `{name}` holds nothing and waits for nothing"));
+        return Err(failure.hint(format!("what it held: maitred history --run {name}")));
+    }
+    session.out.print(&answer, || for_people(&answer), || for_pipes(&answer));
+    Ok(exit::OK)
+}
+
+fn limits(slot: &SlotInfo) -> String {
+    slot.limits.iter().map(|share| share.limit.as_str()).collect::<Vec<_>>().join("+")
+}
+
+fn for_people(answer: &RunAnswer) -> Sheet {
+    let left =
+        |at: Option<u64>| at.map_or_else(String::new, |at| text::span(at.saturating_sub(answer.as_of)));
+    let mut sheet = Sheet::new(&["KIND", "STATE", "WHAT", "OF", "ENDS IN"]);
+    sheet.rows = rows(answer, left);
+    sheet
+}
+
+fn for_pipes(answer: &RunAnswer) -> Sheet {
+    let mut sheet = Sheet::new(&["kind", "state", "what", "of", "ends_at"]);
+    sheet.rows = rows(answer, |at| at.map(|at| at.to_string()).unwrap_or_default());
+    sheet
+}
+
+fn rows(answer: &RunAnswer, end: impl Fn(Option<u64>) -> String) -> Vec<Vec<String>> {
+    let slots = answer.run.slots.iter().map(|slot| {
+        let state = slot.state.as_str().to_owned();
+        vec!["slot".to_owned(), state, slot.slot.clone(), limits(slot), end(ends_at(slot))]
+    });
+    let places = answer.run.places.iter().map(|place| {
+        let end = end(Some(place.expires_at));
+        vec!["place".to_owned(), "in_flight".to_owned(), place.task.clone(), place.key.clone(), end]
+    });
+    slots.chain(places).collect()
+}
