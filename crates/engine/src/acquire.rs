@@ -15,6 +15,7 @@ use crate::{
     requests::Answer,
     slab::Ref,
     slots::{Ask, Slot, Stage},
+    time::Millis,
 };
 
 type Asks = SmallVec<[Ask; 2]>;
@@ -59,9 +60,7 @@ impl Engine {
             };
         }
         match self.admit_slot(namespace, acquire) {
-            Ok((asks, share)) => {
-                self.take(namespace, acquire, NewSlot { hash, content, asks, share }, cause, events)
-            }
+            Ok(room) => self.take(namespace, acquire, NewSlot { hash, content, room }, cause, events),
             Err(refusal) => Outcome::Refused(refusal),
         }
     }
@@ -104,19 +103,22 @@ impl Engine {
     }
 
     /// Everything that may refuse a new slot, in the order that was settled.
-    fn admit_slot(&mut self, namespace: &Namespace, acquire: &Acquire) -> Result<(Asks, Share), Refusal> {
-        let Standing::New(share) = self.memory.standing(self.now, acquire.slot.as_str()) else {
+    fn admit_slot(&mut self, namespace: &Namespace, acquire: &Acquire) -> Result<Room, Refusal> {
+        let Standing::New { share, after_id } = self.memory.standing(self.now, acquire.slot.as_str()) else {
             return Err(Refusal::TooOld { horizon: self.memory.horizon });
         };
         let asks = self.find_limits(namespace, acquire)?;
         self.check_fits(&asks)?;
-        if !self.goes_at_once(&asks) && acquire.timeout_ms > 0 {
+        let goes_at_once = self.goes_at_once(&asks);
+        if !goes_at_once && acquire.timeout_ms > 0 {
             self.check_queues(&asks)?;
         }
         if self.slots.len() >= self.bounds.slots {
             return Err(Refusal::TooManySlots);
         }
-        if self.memory.has_room(self.now, share) { Ok((asks, share)) } else { Err(Refusal::IdempotencyFull) }
+        let is_remembered = self.memory.has_room(self.now, share);
+        let room = Room { asks, goes_at_once, share, after_id };
+        if is_remembered { Ok(room) } else { Err(Refusal::IdempotencyFull) }
     }
 
     fn find_limits(&self, namespace: &Namespace, acquire: &Acquire) -> Result<Asks, Refusal> {
@@ -160,9 +162,9 @@ impl Engine {
         cause: Cause<'_>,
         events: &mut Vec<Event>,
     ) -> Outcome {
-        let goes = self.goes_at_once(&new.asks);
-        let slot = self.new_slot(namespace, acquire, new);
-        if !goes && acquire.timeout_ms == 0 {
+        let goes_at_once = new.room.goes_at_once;
+        let slot = self.new_slot(acquire, new);
+        if !goes_at_once && acquire.timeout_ms == 0 {
             return self.turn_away(slot, acquire, cause, events);
         }
         self.memory.promise(slot.share);
@@ -173,7 +175,7 @@ impl Engine {
             self.runs.add_slot(run, at);
             self.slots[at].run = Some(run);
         }
-        if goes {
+        if goes_at_once {
             // Whoever asks is on the line to hear the answer.
             self.slots[at].stage = self.new_grant(at, acquire.confirm == Confirm::Auto);
             self.attach(at);
@@ -185,15 +187,17 @@ impl Engine {
         Outcome::Slot(self.status_now(at))
     }
 
-    fn new_slot(&mut self, namespace: &Namespace, acquire: &Acquire, new: NewSlot) -> Slot {
+    fn new_slot(&mut self, acquire: &Acquire, new: NewSlot) -> Slot {
         self.arrivals += 1;
+        let Room { asks, goes_at_once: _, share, after_id } = new.room;
         Slot {
             hash: new.hash,
-            space: self.space_of(namespace),
+            space: self.limits[asks[0].limit].space,
             id: acquire.slot.clone(),
             content: new.content,
-            share: new.share,
-            asks: new.asks,
+            share,
+            after_id,
+            asks,
             run: None,
             workflow: acquire.workflow.clone(),
             label: acquire.label.clone(),
@@ -229,10 +233,11 @@ impl Engine {
         slot: &SlotId,
         events: &mut Vec<Event>,
     ) -> Outcome {
-        if let Some(at) = self.find_slot(namespace.as_str(), slot.as_str()) {
-            self.make_busy(at, events);
-        }
-        Outcome::Slot(self.status_of(namespace, slot))
+        let Some(at) = self.find_slot(namespace.as_str(), slot.as_str()) else {
+            return Outcome::Slot(self.status_of(namespace, slot));
+        };
+        self.make_busy(at, events);
+        Outcome::Slot(self.status_now(at))
     }
 
     /// S7, S8: whoever knows the id.
@@ -274,6 +279,13 @@ impl Engine {
 struct NewSlot {
     hash: NameHash,
     content: u64,
+    room: Room,
+}
+
+/// Where a slot that nothing refuses will stand.
+struct Room {
     asks: Asks,
+    goes_at_once: bool,
     share: Share,
+    after_id: Millis,
 }

@@ -26,6 +26,7 @@ pub const MEMORY_MS: Millis = DAY_MS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     pub namespaces: u32,
+    /// Declared and retired ones, and what operators set for those that are gone.
     pub limits: u32,
     pub waiting_per_limit: u32,
     pub waiting: u32,

@@ -60,8 +60,8 @@ impl Engine {
     }
 
     fn inspect_slot(&self, at: Ref<Slot>, slot: &Slot) -> Result<(), Fault> {
-        must(self.calendar.contains(&slot.due(at)), "a slot is not in the calendar")?;
-        must(slot.due(at).at > self.now, "something is due and has not happened")?;
+        must(self.calendar.get(slot.due()) == Some(at), "a slot is not in the calendar")?;
+        must(slot.due().at() > self.now, "something is due and has not happened")?;
         must(slot.arrival <= self.arrivals, "an arrival number was never given")?;
         let is_on_line = slot.line.is_none_or(|line| self.lines.contains(&(line.writer, at)));
         must(is_on_line, "a line is not known by its holder")?;

@@ -2,7 +2,6 @@
 //! machine: bytes go in lowest first, nothing depends on the layout of memory.
 
 use siphasher::sip128::SipHasher13;
-use smallvec::SmallVec;
 
 use crate::{
     index::NameHash,
@@ -32,13 +31,12 @@ const END_OF_NAME: u8 = 0xff;
 impl HashKey {
     /// The hash that stands for a name: of a kind, and within what it is unique in.
     pub(crate) fn name<const N: usize>(self, of: Named, names: [&str; N]) -> NameHash {
-        let mut bytes = SmallVec::<[u8; 128]>::new();
-        bytes.push(of as u8);
-        for name in names {
-            bytes.extend_from_slice(name.as_bytes());
-            bytes.push(END_OF_NAME);
+        let len = 1 + names.iter().map(|name| name.len() + 1).sum::<usize>();
+        let mut short = [0; SHORT];
+        if len <= SHORT {
+            return self.hash(lay_out(&mut short[..len], of, names));
         }
-        self.hash(&bytes)
+        self.hash(lay_out(&mut vec![0; len], of, names))
     }
 
     pub(crate) fn content(self, bytes: &[u8]) -> u64 {
@@ -48,6 +46,21 @@ impl HashKey {
     fn hash(self, bytes: &[u8]) -> u128 {
         SipHasher13::new_with_keys(self.0[0], self.0[1]).hash(bytes).into()
     }
+}
+
+/// Most names are shorter than this together, and need no memory of their own to be hashed.
+const SHORT: usize = 160;
+
+fn lay_out<'a, const N: usize>(bytes: &'a mut [u8], of: Named, names: [&str; N]) -> &'a [u8] {
+    bytes[0] = of as u8;
+    let mut start = 1;
+    for name in names {
+        let end = start + name.len();
+        bytes[start..end].copy_from_slice(name.as_bytes());
+        bytes[end] = END_OF_NAME;
+        start = end + 1;
+    }
+    bytes
 }
 
 /// Changes with everything that went in, and with its order.

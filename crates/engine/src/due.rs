@@ -10,7 +10,7 @@
 //! that the second still gets. The calendar holds exactly one entry a slot, and a slot that changes its stage changes
 //! its entry, so what is no longer due is never found.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::{
     bounds::ABSENCE_MS,
@@ -18,46 +18,52 @@ use crate::{
     event::{Event, EventKind},
     outcome::End,
     slab::Ref,
-    slots::{Slot, Stage},
+    slots::{Grant, Slot, Stage},
     time::Millis,
 };
 
 /// What comes first among things due at one instant (T3). The ends of rate windows stand between lapses and
 /// timeouts, but nobody is told of them: they are compared when a key is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    Expiry,
-    Lapse,
-    Timeout,
+    Expiry = 0,
+    Lapse = 1,
+    Timeout = 2,
 }
 
-/// In the order in which things happen: by time, then class, then arrival.
+/// When and in which order a slot falls due: by time, then class, then arrival, as one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
-    pub(crate) at: Millis,
-    pub(crate) class: Class,
-    pub(crate) arrival: u64,
-    pub(crate) slot: Ref<Slot>,
+pub(crate) struct Due(u128);
+
+impl Due {
+    /// Arrivals are below 2^62: at a million a second they last for a hundred thousand years.
+    pub(crate) fn new(at: Millis, class: Class, arrival: u64) -> Self {
+        Self(u128::from(at) << 64 | (class as u128) << 62 | u128::from(arrival))
+    }
+
+    pub(crate) fn at(self) -> Millis {
+        (self.0 >> 64) as Millis
+    }
 }
 
 #[derive(Default)]
 pub(crate) struct Calendar {
-    dues: BTreeSet<Due>,
+    dues: BTreeMap<Due, Ref<Slot>>,
 }
 
 impl Calendar {
-    pub(crate) fn insert(&mut self, due: Due) {
-        let is_new = self.dues.insert(due);
-        debug_assert!(is_new);
+    pub(crate) fn insert(&mut self, due: Due, slot: Ref<Slot>) {
+        let before = self.dues.insert(due, slot);
+        debug_assert!(before.is_none());
     }
 
     pub(crate) fn remove(&mut self, due: Due) {
-        let was_there = self.dues.remove(&due);
-        debug_assert!(was_there);
+        let before = self.dues.remove(&due);
+        debug_assert!(before.is_some());
     }
 
-    pub(crate) fn contains(&self, due: &Due) -> bool {
-        self.dues.contains(due)
+    pub(crate) fn get(&self, due: Due) -> Option<Ref<Slot>> {
+        self.dues.get(&due).copied()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -65,11 +71,12 @@ impl Calendar {
     }
 
     pub(crate) fn next(&self) -> Option<Millis> {
-        self.dues.first().map(|due| due.at)
+        self.dues.first_key_value().map(|(due, _)| due.at())
     }
 
-    fn first_until(&self, now: Millis) -> Option<Due> {
-        self.dues.first().filter(|due| due.at <= now).copied()
+    fn first_until(&self, now: Millis) -> Option<(Millis, Ref<Slot>)> {
+        let (due, slot) = self.dues.first_key_value()?;
+        (due.at() <= now).then_some((due.at(), *slot))
     }
 }
 
@@ -81,9 +88,9 @@ impl Engine {
     pub(crate) fn advance(&mut self, at: Millis, events: &mut Vec<Event>) {
         let until = self.now.max(at);
         let nobody_was_there = self.calendar.next().is_some_and(|due| due + ABSENCE_MS < until);
-        while let Some(due) = self.calendar.first_until(until) {
-            self.now = due.at;
-            self.fall_due(due, events);
+        while let Some((due_at, slot)) = self.calendar.first_until(until) {
+            self.now = due_at;
+            self.fall_due(slot, events);
             if !nobody_was_there {
                 self.settle(events);
             }
@@ -92,19 +99,17 @@ impl Engine {
         self.settle(events);
     }
 
-    fn fall_due(&mut self, due: Due, events: &mut Vec<Event>) {
-        match due.class {
-            Class::Expiry => self.end(due.slot, End::Expired, Cause::default(), events),
-            Class::Timeout => self.end(due.slot, End::TimedOut, Cause::default(), events),
-            Class::Lapse => self.lapse(due.slot, events),
+    fn fall_due(&mut self, at: Ref<Slot>, events: &mut Vec<Event>) {
+        match self.slots[at].stage {
+            Stage::Busy(_) => self.end(at, End::Expired, Cause::default(), events),
+            Stage::Reserved(grant) => self.lapse(at, grant, events),
+            Stage::Queued { .. } => self.end(at, End::TimedOut, Cause::default(), events),
         }
     }
 
     /// A reservation that was not confirmed: the slot goes to the end of its queues (S5), if it has time left.
-    fn lapse(&mut self, at: Ref<Slot>, events: &mut Vec<Event>) {
-        let slot = &self.slots[at];
-        let Stage::Reserved(grant) = slot.stage else { return };
-        if slot.gives_up_at <= self.now {
+    fn lapse(&mut self, at: Ref<Slot>, grant: Grant, events: &mut Vec<Event>) {
+        if self.slots[at].gives_up_at <= self.now {
             return self.end(at, End::TimedOut, Cause::default(), events);
         }
         self.detach(at);

@@ -55,7 +55,8 @@ pub enum EventKind {
     },
     /// A slot was asked for and waits.
     SlotQueued(SlotEvent),
-    /// Granted. `busy` says whether it needs no confirm. `waited_ms` since it was (last) queued.
+    /// Granted. `busy` says whether it needs no confirm; if so, `lapses_at` means nothing. `waited_ms` since it was
+    /// (last) queued.
     SlotGranted {
         slot: SlotEvent,
         busy: bool,

@@ -41,7 +41,8 @@ impl Index {
 
     pub(crate) fn remove(&mut self, hash: NameHash, value: u32) {
         let found = self.shards[Self::shard(hash)].find_entry(hash as u64, |&other| other == value);
-        found.map(|entry| entry.remove()).ok().expect("what is removed was inserted");
+        let Ok(entry) = found else { unreachable!("what is removed was inserted") };
+        entry.remove();
         self.len -= 1;
     }
 

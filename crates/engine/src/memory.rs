@@ -35,7 +35,7 @@ pub(crate) struct Entry {
     /// See [`crate::requests::Answer`].
     pub(crate) answer: u64,
     pub(crate) at: Millis,
-    /// The time in the id plus one; 0 if there is none.
+    /// See [`after_id`].
     pub(crate) after_id: Millis,
 }
 
@@ -46,9 +46,13 @@ pub(crate) enum Share {
     Other,
 }
 
+/// How an id stands that is not remembered. `after_id` is as in [`Entry`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    New(Share),
+    New {
+        share: Share,
+        after_id: Millis,
+    },
     /// From before the horizon, and not remembered.
     TooOld,
 }
@@ -72,12 +76,13 @@ impl Memory {
         self.timed.get(id).or_else(|| self.other.get(id))
     }
 
-    /// How an id stands that is not remembered.
     pub(crate) fn standing(&self, now: Millis, id: &str) -> Standing {
-        match uuid_v7_time(id) {
-            Some(time) if time < self.horizon => Standing::TooOld,
-            Some(time) if time <= now + AHEAD_MS => Standing::New(Share::Timed),
-            _ => Standing::New(Share::Other),
+        let after_id = after_id(id);
+        match after_id {
+            0 => Standing::New { share: Share::Other, after_id },
+            _ if after_id <= self.horizon => Standing::TooOld,
+            _ if after_id <= now + AHEAD_MS + 1 => Standing::New { share: Share::Timed, after_id },
+            _ => Standing::New { share: Share::Other, after_id },
         }
     }
 
@@ -229,25 +234,42 @@ impl Ring {
     }
 }
 
-/// The time in a UUID of version 7, in its usual form of 36 characters.
-pub(crate) fn uuid_v7_time(id: &str) -> Option<Millis> {
-    let bytes: &[u8; 36] = id.as_bytes().try_into().ok()?;
-    let is_form = bytes.iter().enumerate().all(|(index, byte)| match index {
-        8 | 13 | 18 | 23 => *byte == b'-',
-        14 => *byte == b'7',
-        19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
-        _ => byte.is_ascii_hexdigit(),
-    });
-    let digits = bytes[..8].iter().chain(&bytes[9..13]);
-    is_form.then(|| digits.fold(0, |time, digit| time * 16 + u64::from(hex(*digit))))
+/// The first moment after the time in an id; 0 if there is none in it.
+pub(crate) fn after_id(id: &str) -> Millis {
+    uuid_v7_time(id).map_or(0, |time| time + 1)
 }
 
-fn hex(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        _ => (digit | 0x20) - b'a' + 10,
+/// The time in a UUID of version 7, in its usual form of 36 characters.
+fn uuid_v7_time(id: &str) -> Option<Millis> {
+    let bytes: &[u8; 36] = id.as_bytes().try_into().ok()?;
+    let is_v7 = bytes[14] == b'7' && matches!(bytes[19] | 0x20, b'8' | b'9' | b'a' | b'b');
+    if !is_v7 || [8, 13, 18, 23].iter().any(|&index| bytes[index] != b'-') {
+        return None;
     }
+    let mut seen = 0;
+    for group in [&bytes[14..18], &bytes[19..23], &bytes[24..]] {
+        group.iter().for_each(|digit| seen |= HEX[usize::from(*digit)]);
+    }
+    let time = bytes[..8].iter().chain(&bytes[9..13]).fold(0, |time, digit| {
+        let value = HEX[usize::from(*digit)];
+        seen |= value;
+        (time << 4) | Millis::from(value)
+    });
+    (seen < 16).then_some(time)
 }
+
+/// The value of each hexadecimal digit; more than 15 for every other byte.
+const HEX: [u8; 256] = {
+    let mut table = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value as usize];
+        table[digit as usize] = value;
+        table[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {
@@ -288,14 +310,22 @@ mod tests {
         assert_eq!((memory.timed.len(), memory.horizon), (3, NOW + 2));
         assert!(memory.get(1).is_none() && memory.get(2).is_some());
         assert_eq!(memory.standing(NOW + 9, &uuid(NOW + 1)), Standing::TooOld);
-        assert_eq!(memory.standing(NOW + 9, &uuid(NOW + 2)), Standing::New(Share::Timed));
+        assert_eq!(
+            memory.standing(NOW + 9, &uuid(NOW + 2)),
+            Standing::New { share: Share::Timed, after_id: NOW + 3 }
+        );
     }
 
     #[test]
     fn a_time_too_far_ahead_does_not_count() {
         let memory = memory(3, 3);
-        assert_eq!(memory.standing(NOW, &uuid(NOW + AHEAD_MS)), Standing::New(Share::Timed));
-        assert_eq!(memory.standing(NOW, &uuid(NOW + AHEAD_MS + 1)), Standing::New(Share::Other));
+        let share_of = |id: &str| match memory.standing(NOW, id) {
+            Standing::New { share, .. } => share,
+            Standing::TooOld => panic!("{id} is not old"),
+        };
+        assert_eq!(share_of(&uuid(NOW + AHEAD_MS)), Share::Timed);
+        assert_eq!(share_of(&uuid(NOW + AHEAD_MS + 1)), Share::Other);
+        assert_eq!(share_of("order-17"), Share::Other);
     }
 
     /// The share turns over once a minute; the clock of one client in twenty is a minute ahead.
@@ -339,7 +369,7 @@ mod tests {
         for i in 0..5_000u64 {
             memory.remember(Share::Timed, entry(i.into(), NOW + i, Some(NOW + i)));
             assert_eq!(memory.get(i.into()).map(|entry| entry.at), Some(NOW + i));
-            assert_eq!(memory.get(u128::from(i.saturating_sub(699))).is_some(), true);
+            assert!(memory.get(u128::from(i.saturating_sub(699))).is_some());
         }
         let kept: Vec<u128> = memory.timed.iter().map(|entry| entry.id).collect();
         assert_eq!(kept, (4_300..5_000).collect::<Vec<u128>>());

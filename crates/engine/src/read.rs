@@ -202,7 +202,7 @@ impl Engine {
             status: self.status_now(at),
             confirm: slot.confirm,
             hold: slot.hold,
-            on_line: slot.has_auto_caller(),
+            on_line: slot.is_queued() && slot.has_auto_caller(),
             asked_at: slot.asked_at,
             queued_at: slot.queued_at,
             gives_up_at: slot.gives_up_at,

@@ -5,9 +5,10 @@ use crate::{
     digest::Named,
     engine::Engine,
     event::Event,
-    memory::{Entry, Share, Standing, uuid_v7_time},
+    memory::{Entry, Share, Standing},
     names::{Namespace, RequestId},
     outcome::{Admission, End, Outcome, Refusal, Verdict},
+    time::Millis,
 };
 
 /// What is kept of an answer: enough to give it again. What else belongs to it is read as of now.
@@ -97,26 +98,27 @@ impl Engine {
         if let Some(&entry) = self.memory.get(hash) {
             return if entry.content == content { self.answer_again(request, entry) } else { conflict() };
         }
-        let share = match self.share_of_request(id) {
-            Ok(share) => Some(share),
+        let standing = match self.standing_of_request(id) {
+            Ok(standing) => Some(standing),
             // Giving back is never refused, and does no harm twice.
             Err(_) if matches!(request.verb, Verb::Release { .. }) => None,
             Err(refusal) => return Outcome::Refused(refusal),
         };
         let outcome = self.carry_out_verb(request, events);
-        if let (Some(share), Some(answer)) = (share, Answer::of(&outcome)) {
-            let after_id = uuid_v7_time(id.as_str()).map_or(0, |time| time + 1);
+        if let (Some((share, after_id)), Some(answer)) = (standing, Answer::of(&outcome)) {
             self.memory
                 .remember(share, Entry { id: hash, content, answer: answer.pack(), at: self.now, after_id });
         }
         outcome
     }
 
-    fn share_of_request(&mut self, id: &RequestId) -> Result<Share, Refusal> {
+    fn standing_of_request(&mut self, id: &RequestId) -> Result<(Share, Millis), Refusal> {
         match self.memory.standing(self.now, id.as_str()) {
             Standing::TooOld => Err(Refusal::TooOld { horizon: self.memory.horizon }),
-            Standing::New(share) if self.memory.has_room(self.now, share) => Ok(share),
-            Standing::New(_) => Err(Refusal::IdempotencyFull),
+            Standing::New { share, after_id } if self.memory.has_room(self.now, share) => {
+                Ok((share, after_id))
+            }
+            Standing::New { .. } => Err(Refusal::IdempotencyFull),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     granting::Ready,
     holders::Holders,
     limits::{Limit, Presence, Space},
-    memory::{Entry, Share},
+    memory::{Entry, Share, after_id},
     names::{Key, LimitName, Namespace, RunId, SlotId, TaskId},
     places::PlaceKey,
     queue::Queue,
@@ -161,7 +161,8 @@ impl Engine {
         let mut fences = BTreeSet::new();
         for _ in 0..count {
             let (slot, run) = self.read_slot(r, spaces, limits)?;
-            must(slot.arrival > last_arrival, "slots out of order")?;
+            let is_given = slot.arrival <= self.arrivals;
+            must(is_given && slot.arrival > last_arrival, "slots out of order")?;
             last_arrival = slot.arrival;
             must(slot.fence().is_none_or(|fence| fences.insert(fence)), "two slots have one fence")?;
             let namespace = self.spaces[slot.space].name.clone();
@@ -194,6 +195,7 @@ impl Engine {
     ) -> Checked<(Slot, Option<RunId>)> {
         let space = pick(spaces, r.number()?)?;
         let id: SlotId = r.name("slot")?;
+        let after_id = after_id(id.as_str());
         let content = r.fixed()?;
         let share = if r.flag()? { Share::Timed } else { Share::Other };
         let asks = self.read_asks(r, space, limits)?;
@@ -204,6 +206,7 @@ impl Engine {
             id,
             content,
             share,
+            after_id,
             asks,
             run: None,
             workflow: r.option(|r| r.name("workflow"))?,

@@ -21,7 +21,7 @@ use crate::{
     event::{EndedSlot, Event, EventKind, SlotEvent, Was},
     index::{Hashed, NameHash},
     limits::{Limit, Space},
-    memory::{Entry, Share, uuid_v7_time},
+    memory::{Entry, Share},
     names::{Label, LimitName, RunId, SlotId},
     outcome::{End, SlotStatus},
     requests::Answer,
@@ -37,7 +37,9 @@ pub(crate) struct Slot {
     pub(crate) id: SlotId,
     /// Of what S2 compares.
     pub(crate) content: u64,
+    /// Where its end will be remembered, and with what time in its id.
     pub(crate) share: Share,
+    pub(crate) after_id: Millis,
     /// In the order named.
     pub(crate) asks: SmallVec<[Ask; 2]>,
     pub(crate) run: Option<Ref<Run>>,
@@ -102,13 +104,13 @@ impl Slot {
     }
 
     /// The one entry it has in the calendar.
-    pub(crate) fn due(&self, slot: Ref<Slot>) -> Due {
+    pub(crate) fn due(&self) -> Due {
         let (at, class) = match self.stage {
             Stage::Queued { .. } => (self.gives_up_at, Class::Timeout),
             Stage::Reserved(grant) => (grant.lapses_at, Class::Lapse),
             Stage::Busy(grant) => (grant.expires_at, Class::Expiry),
         };
-        Due { at, class, arrival: self.arrival, slot }
+        Due::new(at, class, self.arrival)
     }
 
     /// The last grant, in force or lapsed.
@@ -140,7 +142,7 @@ impl Engine {
     /// Puts the slot where its stage says it stands.
     pub(crate) fn attach(&mut self, at: Ref<Slot>) {
         let slot = &self.slots[at];
-        self.calendar.insert(slot.due(at));
+        self.calendar.insert(slot.due(), at);
         match slot.stage {
             Stage::Queued { .. } => self.join_queues(at),
             Stage::Reserved(grant) => {
@@ -159,7 +161,7 @@ impl Engine {
     /// Takes the slot away from where its stage says it stands, and has looked at whatever that makes possible.
     pub(crate) fn detach(&mut self, at: Ref<Slot>) {
         let slot = &self.slots[at];
-        self.calendar.remove(slot.due(at));
+        self.calendar.remove(slot.due());
         match slot.stage {
             Stage::Queued { .. } => return self.leave_queues(at),
             Stage::Reserved(grant) => {
@@ -261,7 +263,7 @@ impl Engine {
             content: slot.content,
             answer: Answer::Ended(end).pack(),
             at: self.now,
-            after_id: uuid_v7_time(slot.id.as_str()).map_or(0, |time| time + 1),
+            after_id: slot.after_id,
         };
         self.memory.remember(slot.share, entry);
     }

@@ -113,6 +113,7 @@ impl Engine {
             id,
             content,
             share,
+            after_id: _,
             asks,
             run,
             workflow,

@@ -43,7 +43,7 @@ pub struct SlotView {
     pub status: SlotStatus,
     pub confirm: Confirm,
     pub hold: Hold,
-    /// Whether an auto caller is on the line.
+    /// Whether it waits for an auto caller that is on the line.
     pub on_line: bool,
     pub asked_at: Millis,
     /// When it last joined its queues.

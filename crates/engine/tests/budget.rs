@@ -1,6 +1,7 @@
 //! What a unit of each kind costs in memory (N3, B1), measured as the memory of the process: the allocator's own
 //! share is in it. The numbers of units are the worst ones, at which the hash tables have just doubled.
-#![cfg(target_os = "linux")]
+//! Not with the feature `check`, which looks at all of them after each.
+#![cfg(all(target_os = "linux", not(feature = "check")))]
 
 mod support;
 

@@ -4,7 +4,9 @@
 //! On the way the engine is replaced by its own snapshot now and then, which must change nothing, and in the end the
 //! whole sequence is played once more without snapshots, which must give the same digests.
 //!
-//! `MAITRED_JUDGE_CASES` sets the number of cases, `MAITRED_JUDGE_SEED` plays that one alone.
+//! The full number of cases is played in release, or with the feature `check`, which also looks at the whole state of
+//! the engine after every command. `MAITRED_JUDGE_CASES` sets another number, `MAITRED_JUDGE_SEED` plays that seed
+//! alone.
 
 mod judge {
     pub mod answers;
@@ -15,7 +17,7 @@ mod judge {
 use judge::compare::{Defect, play};
 use maitred_model::{Step, generate, shrink};
 
-const CASES: u64 = if cfg!(debug_assertions) { 400 } else { 20_000 };
+const CASES: u64 = if cfg!(feature = "check") || !cfg!(debug_assertions) { 20_000 } else { 1_000 };
 const STEPS: usize = 60;
 
 fn number_from(variable: &str) -> Option<u64> {
