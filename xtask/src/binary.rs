@@ -28,10 +28,12 @@ pub fn profile() -> String {
     if folder == "debug" { "dev".to_owned() } else { folder }
 }
 
-/// Builds the binary and tells where it is.
+/// Builds the binary and tells where it is. Beside `xtask`, so that its dependencies have the features they have
+/// already and are not compiled again.
 pub fn build() -> Result<PathBuf, String> {
     let output = cargo()
-        .args(["build", "--package", "maitred-server", "--bin", "maitred", "--profile", &profile()])
+        .args(["build", "--package", "xtask", "--package", "maitred-server", "--bin", "maitred"])
+        .args(["--profile", &profile()])
         .arg("--message-format=json-render-diagnostics")
         .stderr(Stdio::inherit())
         .output()
