@@ -36,7 +36,8 @@ async fn served(router: Router) -> String {
 }
 
 async fn asked(url: &str, user: &str) -> (StatusCode, HeaderMap, serde_json::Value) {
-    let response = reqwest::Client::new().get(url).header("user-id", user).send().await.unwrap();
+    let request = reqwest::Client::new().get(url).header("user-id", user).timeout(Duration::from_secs(20));
+    let response = request.send().await.unwrap();
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await.unwrap();
     (status, headers, serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)))

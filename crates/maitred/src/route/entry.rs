@@ -14,8 +14,14 @@ use super::{
 use crate::{AcquireError, AdmitError, Maitred, Slot, Spec, error::RateLimitExceeded};
 
 pub(super) enum Entry {
-    In(Entered),
+    In(Box<Entered>),
     Out(Response<Body>),
+}
+
+impl Entry {
+    fn goes_in(pass: Pass, degraded: bool) -> Entry {
+        Entry::In(Box::new(Entered { pass, degraded }))
+    }
 }
 
 pub(super) struct Entered {
@@ -33,7 +39,7 @@ impl LimitLayer {
             }
             What::Named { limit, timeout, label } => {
                 match self.maitred.acquire(limit).timeout(*timeout).await {
-                    Ok(slot) => Entry::In(Entered { pass: Pass::slot(slot, parts), degraded: false }),
+                    Ok(slot) => Entry::goes_in(Pass::slot(slot, parts), false),
                     Err(AcquireError::Timeout { .. }) => {
                         Entry::Out(refusal::no_slot(self, limit, label.as_deref()).await)
                     }
@@ -45,7 +51,7 @@ impl LimitLayer {
 
     async fn enter_by_key(&self, task: &str, specs: Vec<Spec>, parts: &mut Parts) -> Entry {
         if specs.is_empty() {
-            return Entry::In(Entered { pass: Pass::default(), degraded: false });
+            return Entry::goes_in(Pass::default(), false);
         }
         let windows: Vec<Option<u64>> = specs.iter().map(Spec::window_seconds).collect();
         // Made before anything is asked: whatever becomes of the answer, its run is ended.
@@ -68,7 +74,7 @@ impl LimitLayer {
                 let admitted = Admitted::of(parts);
                 admitted.run = run.as_ref().map(|run| run.id.clone());
                 admitted.decision = Some(decision);
-                Entry::In(Entered { pass: Pass { run, _slot: None }, degraded })
+                Entry::goes_in(Pass { run, _slot: None }, degraded)
             }
             Err(AdmitError::Refused(problem)) => {
                 run.into_iter().for_each(OpenRun::nothing_to_end);

@@ -54,9 +54,11 @@ pub struct LimitLayer {
     release_at: ReleaseAt,
 }
 
+type MakeSpecs = Arc<dyn Fn(&Parts) -> Vec<Spec> + Send + Sync>;
+
 #[derive(Clone)]
 pub(super) enum What {
-    Keys { task: String, specs: Arc<dyn Fn(&Parts) -> Vec<Spec> + Send + Sync> },
+    Keys { task: String, specs: MakeSpecs },
     Named { limit: String, timeout: Duration, label: Option<String> },
 }
 
@@ -183,7 +185,7 @@ where
             };
             let method = parts.method.clone();
             match inner.call(Request::from_parts(parts, body)).await {
-                Ok(response) => Ok(layer.answered(entered, &method, response)),
+                Ok(response) => Ok(layer.answered(*entered, &method, response)),
                 Err(error) => {
                     entered.pass.fail();
                     Err(error)
