@@ -12,6 +12,7 @@ mod failure;
 mod history;
 mod limits;
 mod output;
+mod plan;
 mod progress;
 mod rates;
 mod release;
@@ -21,6 +22,7 @@ mod scenario;
 mod session;
 mod signals;
 mod text;
+mod token;
 mod waiting;
 
 use std::{future::Future, process::ExitCode};
@@ -77,8 +79,12 @@ enum Verb {
     Rates(rates::RatesArgs),
     /// See what runs hold and wait for
     Runs(runs::RunsArgs),
+    /// Make, list and revoke the tokens of a server
+    Token(token::TokenArgs),
     /// Deploy the limits of a file
     Apply(apply::ApplyArgs),
+    /// How many permits to give a downstream, and what each number of them does
+    Plan(plan::PlanArgs),
     /// Play scenario files: stories about the rules, in virtual time
     Scenario(scenario::ScenarioArgs),
     /// What the exit statuses mean
@@ -125,7 +131,9 @@ impl Verb {
             Verb::Audit(args) => args.connect.json,
             Verb::Rates(args) => args.connect.json,
             Verb::Runs(args) => args.connect.json,
+            Verb::Token(args) => args.json,
             Verb::Apply(args) => args.connect.json,
+            Verb::Plan(args) => args.json,
             Verb::Scenario(args) => args.json,
             Verb::Serve(_) | Verb::Dev(_) | Verb::ExitCodes | Verb::Openapi => false,
         }
@@ -144,7 +152,9 @@ impl Verb {
             Verb::Audit(args) => block_on(history::audit(args)),
             Verb::Rates(args) => block_on(rates::run(args)),
             Verb::Runs(args) => block_on(runs::run(args)),
+            Verb::Token(args) => token::run(args),
             Verb::Apply(args) => block_on(apply::run(args)),
+            Verb::Plan(args) => plan::run(&args),
             Verb::Scenario(args) => block_on(scenario::run(args)),
             Verb::ExitCodes => Ok(print(exit::TABLE)),
             Verb::Openapi => Ok(print(http::openapi_json().trim_end())),
