@@ -15,7 +15,7 @@ use crate::{
     chance::Chance,
     faults::{Branch, Fault},
     jobs::{Job, Next},
-    world::{Event, World},
+    world::{Checked, Event, World},
 };
 
 #[derive(Debug)]
@@ -151,11 +151,16 @@ impl World {
     }
 
     /// Closes the connection, which a node that is there sees, mostly.
-    pub(crate) fn gives_up(&mut self, id: CallId) {
+    pub(crate) fn gives_up(&mut self, id: CallId) -> Checked {
         let call = &mut self.books.calls[id];
         let (was_closed, taken) = (call.closed, call.taken);
         if was_closed && self.clients[call.client].open != Some(id) {
-            return;
+            return Ok(());
+        }
+        let is_owed = taken.is_some_and(|(process, _)| self.node_of(process).is_some())
+            && !self.books.calls[id].answered;
+        if is_owed && !was_closed && self.is_well() {
+            return Err(format!("call {id} is not answered, though nothing is in its way"));
         }
         if !was_closed
             && let Some((process, Some(_))) = taken
@@ -167,6 +172,7 @@ impl World {
         }
         self.counts.took(Branch::Unknown);
         self.goes_on(id, None);
+        Ok(())
     }
 
     /// The job takes what it was told, if it was this call that it waited for.

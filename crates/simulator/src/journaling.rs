@@ -33,7 +33,11 @@ impl World {
     }
 
     pub(crate) fn from_store(&mut self, process: u32, input: Input<CallId>) -> Checked {
-        self.node_of(process).map_or(Ok(()), |node| self.input(node, input))
+        let Some(node) = self.node_of(process) else { return Ok(()) };
+        if let Input::Appended(Ok(stamp)) = &input {
+            self.witness.pace.told(self.nodes[node].writer(), stamp.position);
+        }
+        self.input(node, input)
     }
 
     fn reply(&mut self, process: u32, more_ms: Millis, input: Input<CallId>) {

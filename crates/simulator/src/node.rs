@@ -19,6 +19,7 @@ pub(crate) struct Node {
 pub(crate) struct Process {
     /// Unique in this world: what was meant for one process never reaches the next.
     pub id: u32,
+    pub writer: u64,
     pub sequencer: Sequencer<CallId>,
     /// Calls taken and not yet answered.
     pub open: BTreeSet<CallId>,
@@ -39,6 +40,11 @@ impl Node {
             cut_off_until: 0,
             hard_of_hearing_until: 0,
         }
+    }
+
+    /// Under which it writes; 0 if nobody is there.
+    pub(crate) fn writer(&self) -> u64 {
+        self.process.as_ref().map_or(0, |process| process.writer)
     }
 
     pub(crate) fn clocks(&self, now: Millis, store: Option<Millis>) -> Clocks {

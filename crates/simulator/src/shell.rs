@@ -56,6 +56,7 @@ impl World {
         sequencer.take_over();
         self.nodes[node].process = Some(Process {
             id: self.processes,
+            writer,
             sequencer,
             open: Default::default(),
             next_line: 1,

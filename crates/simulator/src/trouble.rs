@@ -53,6 +53,7 @@ impl World {
                 let most = DRIFT_MAX_PER_MILLE;
                 let per_mille = self.chance.below(2 * most + 1) as i64 - most as i64;
                 self.nodes[node].boot.run(self.now, per_mille);
+                self.witness.pace.drifts_since.get_or_insert(self.now);
             }
             Fault::BootLeapsAhead => {
                 let by_ms = self.chance.below(10 * MINUTE_MS);
@@ -136,6 +137,7 @@ impl World {
     /// All faults end, and whatever they have left is lifted.
     pub(crate) fn heals(&mut self) -> Checked {
         self.plan.healed = true;
+        self.well_since = Some(self.now);
         self.outages_ms -= self.outage_until.saturating_sub(self.now);
         (self.slow_until, self.store_down_until, self.outage_until) = (0, 0, 0);
         self.fill_up(false);

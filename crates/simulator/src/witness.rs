@@ -146,7 +146,7 @@ impl Witness {
             counts.took(Branch::NobodyThere);
         }
         if let Body::Batch(batch) = &entry.body {
-            self.pace.check(batch, record.at, applied.at, landing)?;
+            self.pace.check((record.position, entry.writer, batch), record.at, applied.at, landing)?;
         }
         if record.position.is_multiple_of(COMPARE_EVERY) {
             self.compare()?;

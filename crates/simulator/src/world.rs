@@ -142,6 +142,8 @@ pub(crate) struct World {
     pub store_down_until: Millis,
     pub slow_until: Millis,
     pub outage_until: Millis,
+    /// Since when there are no more faults.
+    pub well_since: Option<Millis>,
     /// How long nobody was there, which does not count as simulated.
     pub outages_ms: Millis,
     pub nodes: Vec<Node>,
@@ -181,6 +183,7 @@ impl World {
             store_down_until: 0,
             slow_until: 0,
             outage_until: 0,
+            well_since: None,
             outages_ms: 0,
             nodes: (0..kind.nodes()).map(|_| Node::new(BEGINNING)).collect(),
             processes: 0,
@@ -252,10 +255,7 @@ impl World {
                 self.told(id, &answer);
                 Ok(())
             }
-            Event::GivesUp { id } => {
-                self.gives_up(id);
-                Ok(())
-            }
+            Event::GivesUp { id } => self.gives_up(id),
             Event::Wakes { client, number } => {
                 self.wakes(client, number);
                 Ok(())
@@ -276,6 +276,11 @@ impl World {
     /// How long a message takes between client and node.
     pub(crate) fn on_the_way(&mut self) -> Millis {
         if self.chance.percent(3) { self.chance.below(2_000) } else { self.chance.below(8) }
+    }
+
+    /// The faults have been over for longer than any of them has an effect.
+    pub(crate) fn is_well(&self) -> bool {
+        self.well_since.is_some_and(|since| self.now > since + 12 * MINUTE_MS)
     }
 
     pub(crate) fn store_now(&self) -> Millis {

@@ -57,6 +57,8 @@ impl<R> Sequencer<R> {
             Some(revision) if revision > self.follower.head() => {
                 if self.later.len() < LATER_MAX {
                     self.later.push((revision, asked));
+                    // Whoever asks has seen it: there are records of which no notice has come yet.
+                    self.behind = true;
                 } else {
                     let problem =
                         Problem::new(Reason::Overloaded, "too many reads wait for a later revision");
