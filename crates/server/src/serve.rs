@@ -30,7 +30,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// The options of `serve` and `dev`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ServeOptions {
-    /// The address to listen on. Any but a loopback address needs --token-file.
+    /// The address to listen on. Any but a loopback address needs tokens.
     #[arg(long, value_name = "ADDR", env = "MAITRED_LISTEN", default_value = "127.0.0.1:7654")]
     pub listen: SocketAddr,
     /// The folder that keeps everything [serve: ./maitred-data; dev: nothing is kept]
@@ -76,7 +76,8 @@ pub enum Clock {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(
-        "{0} can be reached by others, so callers must carry a token: give --token-file FILE, or listen on 127.0.0.1"
+        "{0} can be reached by others, so callers must carry a token: make one (maitred token create NAME --role ROLE), \
+         give --token-file FILE, or listen on 127.0.0.1"
     )]
     OpenToAll(SocketAddr),
     #[error(
@@ -155,6 +156,7 @@ async fn attend(running: &Running, signals: &mut Signals) -> Option<String> {
                 return Some(reason);
             }
             _ = signals.hang_up.recv() => {
+                running.server.reload_tokens();
                 reload(&running.node, running.config.as_deref()).await;
             }
             name = signals.end.next() => {
@@ -176,8 +178,8 @@ pub struct Running {
 /// Binds, opens the journal, deploys the file's limits, and takes calls. In that order: a taken port is told
 /// before a journal is opened, and the first caller finds the limits.
 pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running, ServeError> {
-    let tokens = options.token_file.as_deref().map(Tokens::read).transpose()?;
-    if tokens.is_none() && !options.listen.ip().is_loopback() {
+    let tokens = Tokens::open(options.token_file.as_deref(), options.data.as_deref())?;
+    if !tokens.are_there() && !options.listen.ip().is_loopback() {
         return Err(ServeError::OpenToAll(options.listen));
     }
     let config = files::config(options);
@@ -186,7 +188,7 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     let listener = listener.map_err(|error| ServeError::Listen { addr: options.listen, error })?;
     let node = Node::start(node_options(options)).await?;
     files::deploy(&Client::Near(node.clone()), &file).await?;
-    let has_tokens = tokens.is_some();
+    let has_tokens = tokens.are_wanted();
     let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens)))?;
     Ok(Running { server, node, config, has_tokens })
 }
@@ -201,9 +203,9 @@ fn node_options(options: &ServeOptions) -> NodeOptions {
     }
 }
 
-fn shared(options: &ServeOptions, node: Node, tokens: Option<Tokens>) -> Shared {
+fn shared(options: &ServeOptions, node: Node, tokens: Tokens) -> Shared {
     Shared {
-        tokens,
+        tokens: Some(tokens),
         allowed_hosts: options.allowed_host.clone(),
         limits: Limits {
             connections: options.max_connections as usize,

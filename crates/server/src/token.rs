@@ -1,125 +1,143 @@
-//! The tokens of a server, from a file that only its owner can read.
+//! Who may ask for what.
+//!
+//! A caller carries a token. The server knows tokens from two places: the data folder's `tokens.json`, which
+//! `maitred token` writes ([`kept`]), each with a role and perhaps prefixes of limits; and a file of its operator's
+//! own ([`file`]), whose tokens may do everything. Of either only the hash stays in memory: a token has at least 128
+//! bits that nobody can guess, so one SHA-256 of it is as good as the token is, and looking a hash up in a map tells
+//! an attacker nothing that helps.
+//!
+//! The folder's file is read again when it has changed ([`Tokens::follow`]), so a revoked token is refused a second
+//! later at the latest, and its open streams end. From the first token on callers must carry one, also after the last
+//! was revoked.
 
-use std::{fs, io, os::unix::fs::PermissionsExt, path::Path};
+mod file;
+mod grant;
+pub mod kept;
 
-/// Whoever carries one may ask. Never shown: no `Debug`, never logged.
-pub struct Tokens(Vec<Token>);
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-struct Token {
-    /// Stands in the record as the one who asked.
-    name: Option<String>,
-    secret: String,
+use sha2::{Digest, Sha256};
+use tokio::sync::watch;
+
+pub use file::TokenError;
+pub use grant::{Grant, Role};
+
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);
+
+/// The SHA-256 of a token.
+pub type Hash = [u8; 32];
+
+pub fn hash(secret: &[u8]) -> Hash {
+    Sha256::digest(secret).into()
 }
 
-const LEAST: usize = 32;
+/// Grants by the hash of their token.
+type Grants = BTreeMap<Hash, Arc<Grant>>;
 
-#[derive(Debug, thiserror::Error)]
-pub enum TokenError {
-    #[error("the token file {path} cannot be read: {error}")]
-    Unreadable { path: String, error: io::Error },
-    #[error("others may read the token file {path} (mode {mode:03o}); make it yours alone: chmod 600 {path}")]
-    Exposed { path: String, mode: u32 },
-    #[error(
-        "{path}, line {line}: allowed is `TOKEN` or `NAME TOKEN`, the token of at least {LEAST} visible ASCII characters; \
-         make one: openssl rand -hex 32"
-    )]
-    Malformed { path: String, line: usize },
-    #[error("the token file {path} has no token; make one: openssl rand -hex 32")]
-    Empty { path: String },
+/// Whoever carries one may ask.
+pub struct Tokens {
+    fixed: Grants,
+    kept: Option<PathBuf>,
+    known: watch::Sender<Known>,
+    anyone: Arc<Grant>,
+}
+
+#[derive(Clone)]
+struct Known {
+    grants: Arc<Grants>,
+    wanted: bool,
+    stamp: Option<kept::Stamp>,
 }
 
 impl Tokens {
-    /// One token a line, with a name in front if the record should show one; `#` starts a comment.
-    pub fn read(file: &Path) -> Result<Tokens, TokenError> {
-        let path = file.display().to_string();
-        let unreadable = |error| TokenError::Unreadable { path: path.clone(), error };
-        let mode = fs::metadata(file).map_err(unreadable)?.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
-            return Err(TokenError::Exposed { path, mode });
-        }
-        let text = fs::read_to_string(file).map_err(unreadable)?;
-        Self::parse(&text, &path)
+    /// From an operator's file and from the data folder; either may be absent.
+    pub fn open(file: Option<&Path>, folder: Option<&Path>) -> Result<Tokens, TokenError> {
+        let fixed: Grants = match file {
+            Some(file) => {
+                file::read(file)?.into_iter().map(|(hash, grant)| (hash, Arc::new(grant))).collect()
+            }
+            None => Grants::new(),
+        };
+        let kept = folder.map(kept::path);
+        let (listed, stamp) = match &kept {
+            Some(path) => (kept::read(path)?, kept::stamp(path)),
+            None => (None, None),
+        };
+        let wanted = file.is_some() || listed.is_some();
+        let grants = Arc::new(all(&fixed, listed.unwrap_or_default()));
+        let known = watch::Sender::new(Known { grants, wanted, stamp });
+        Ok(Tokens { fixed, kept, known, anyone: Arc::new(Grant::anyone()) })
     }
 
-    fn parse(text: &str, path: &str) -> Result<Tokens, TokenError> {
-        let mut tokens = Vec::new();
-        for (index, line) in text.lines().enumerate() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let (name, secret) = match words[..] {
-                [] => continue,
-                [first, ..] if first.starts_with('#') => continue,
-                [secret] => (None, secret),
-                [name, secret] => (Some(name.to_owned()), secret),
-                _ => return Err(TokenError::Malformed { path: path.to_owned(), line: index + 1 }),
-            };
-            if secret.len() < LEAST || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
-                return Err(TokenError::Malformed { path: path.to_owned(), line: index + 1 });
-            }
-            tokens.push(Token { name, secret: secret.to_owned() });
-        }
-        match tokens.is_empty() {
-            true => Err(TokenError::Empty { path: path.to_owned() }),
-            false => Ok(Tokens(tokens)),
+    /// Whether callers must carry one.
+    pub fn are_wanted(&self) -> bool {
+        self.known.borrow().wanted
+    }
+
+    /// Whether anybody could come in.
+    pub fn are_there(&self) -> bool {
+        !self.known.borrow().grants.is_empty()
+    }
+
+    /// What the token that was given grants; what anyone may, where none is wanted.
+    pub fn grant(&self, given: &[u8]) -> Option<Arc<Grant>> {
+        let known = self.known.borrow();
+        match known.wanted {
+            true => known.grants.get(&hash(given)).cloned(),
+            false => Some(Arc::clone(&self.anyone)),
         }
     }
 
-    /// The name of the token that was given, if it is one of ours. Takes the same time whichever differs where.
-    pub fn owner(&self, given: &[u8]) -> Option<Option<String>> {
-        let mut found = None;
-        for token in &self.0 {
-            if is_same(token.secret.as_bytes(), given) {
-                found = Some(token);
+    /// Resolves when this grant is no longer given. Cancel safe.
+    pub async fn revoked(&self, grant: &Grant) {
+        let mut known = self.known.subscribe();
+        let is_gone = |known: &Known| match known.wanted {
+            true => !known.grants.values().any(|still| **still == *grant),
+            false => false,
+        };
+        if known.wait_for(is_gone).await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    /// Reads the folder's file again if it has changed. One that cannot be read changes nothing and is logged.
+    pub fn reload(&self) {
+        let Some(path) = &self.kept else { return };
+        let stamp = kept::stamp(path);
+        if stamp == self.known.borrow().stamp {
+            return;
+        }
+        match kept::read(path) {
+            Ok(listed) => {
+                tracing::info!("tokens read again");
+                self.known.send_modify(|known| {
+                    known.wanted |= listed.is_some();
+                    known.grants = Arc::new(all(&self.fixed, listed.unwrap_or_default()));
+                    known.stamp = stamp;
+                });
+            }
+            Err(error) => {
+                tracing::error!(%error, "the tokens stay as they were");
+                self.known.send_modify(|known| known.stamp = stamp);
             }
         }
-        found.map(|token| token.name.clone())
+    }
+
+    /// Looks every second whether the file has changed. Never ends.
+    pub async fn follow(&self) {
+        loop {
+            tokio::time::sleep(LOOKED_AT_EVERY).await;
+            self.reload();
+        }
     }
 }
 
-/// Looks at every byte, so that the time does not tell how many were right. It tells the length, which is no secret.
-fn is_same(secret: &[u8], given: &[u8]) -> bool {
-    let differing = secret.iter().zip(given).fold(0, |seen, (a, b)| seen | (a ^ b));
-    std::hint::black_box(differing) == 0 && secret.len() == given.len()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt};
-
-    use super::{TokenError, Tokens};
-
-    const ONE: &str = "0123456789abcdef0123456789abcdef";
-    const TWO: &str = "fedcba9876543210fedcba9876543210";
-
-    fn parse(text: &str) -> Result<Tokens, TokenError> {
-        Tokens::parse(text, "tokens")
-    }
-
-    #[test]
-    fn tokens_have_owners() {
-        let tokens = parse(&format!("# ours\n\n{ONE}\nops {TWO}\n")).ok().unwrap();
-        assert_eq!(tokens.owner(ONE.as_bytes()), Some(None));
-        assert_eq!(tokens.owner(TWO.as_bytes()), Some(Some("ops".to_owned())));
-        for wrong in ["", "x", &ONE[..31], &format!("{ONE}0"), "0123456789abcdef0123456789abcdeF"] {
-            assert_eq!(tokens.owner(wrong.as_bytes()), None, "{wrong}");
-        }
-    }
-
-    #[test]
-    fn weak_and_malformed_files_are_refused() {
-        for text in ["short", "a b c", &format!("name {}", &ONE[1..]), &format!("{}é", ONE)] {
-            assert!(matches!(parse(text), Err(TokenError::Malformed { line: 1, .. })), "{text}");
-        }
-        assert!(matches!(parse("# nothing\n"), Err(TokenError::Empty { .. })));
-    }
-
-    #[test]
-    fn a_file_that_others_may_read_is_refused() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(&file, ONE).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        let error = Tokens::read(file.path()).err().unwrap().to_string();
-        assert!(error.contains("chmod 600") && !error.contains(ONE), "{error}");
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(Tokens::read(file.path()).is_ok());
-    }
+fn all(fixed: &Grants, listed: Vec<(Hash, Grant)>) -> Grants {
+    let listed = listed.into_iter().map(|(hash, grant)| (hash, Arc::new(grant)));
+    listed.chain(fixed.iter().map(|(hash, grant)| (*hash, Arc::clone(grant)))).collect()
 }

@@ -17,12 +17,12 @@ use super::{
     responses((status = 200, body = Decision), Failure))]
 pub async fn admit(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Fields(fields): Fields<AdmitFields>,
 ) -> Answered {
     let refusable = is_refusable(&fields);
     let windows: Vec<_> = fields.specs.iter().map(|spec| spec.window_seconds.whole_number()).collect();
-    let answer = app.node.call(&context, Call::Admit(fields)).await?;
+    let Json(answer) = app.ask(&asker, Call::Admit(fields)).await?;
     match &answer {
         Answer::Decision(decision) if refusable => match refusal(decision, &windows) {
             Some(failure) => Err(failure),

@@ -1,5 +1,7 @@
 //! What stands around a body: the caller's headers, the path, the query.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{FromRequestParts, rejection::PathRejection},
     http::{HeaderMap, Uri, request::Parts},
@@ -9,13 +11,16 @@ use serde::{Deserialize, de::DeserializeOwned};
 use utoipa::IntoParams;
 
 use super::problem::Failure;
+use crate::token::Grant;
 
-/// Whose token the call carries, if the server wants tokens and this one has a name.
-#[derive(Clone, Debug, Default)]
-pub struct TokenName(pub Option<String>);
+/// Where a call applies, who makes it, and what they may.
+pub struct Asker {
+    pub context: Context,
+    pub grant: Arc<Grant>,
+}
 
-/// Where a call applies and who makes it, from its headers.
-pub struct Caller(pub Context);
+/// The asker, from the headers of the request.
+pub struct Caller(pub Asker);
 
 /// The headers of every call.
 #[derive(IntoParams)]
@@ -81,15 +86,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
         let headers = &parts.headers;
-        let token_name = parts.extensions.get::<TokenName>().and_then(|name| name.0.clone());
+        let unguarded = || Failure::new(Reason::Internal, "nobody asked who this caller is");
+        let grant = parts.extensions.get::<Arc<Grant>>().cloned().ok_or_else(unguarded)?;
         let claimed = text(headers, "maitred-by")?;
-        Ok(Self(Context {
+        let context = Context {
             namespace: text(headers, "maitred-agent")?,
             request_id: text(headers, "idempotency-key")?,
-            by: token_name.or(claimed),
+            by: grant.name.clone().or(claimed),
             reason: text(headers, "maitred-reason")?,
             min_revision: min_revision(headers, &parts.uri)?,
-        }))
+        };
+        Ok(Self(Asker { context, grant }))
     }
 }
 
@@ -131,7 +138,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The query. Parameters that a route does not have are refused before this is asked ([`super::known`]).
+/// The query. Parameters that a route does not have are refused before this is asked ([`super::rules`]).
 pub struct Query<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {

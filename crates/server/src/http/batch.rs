@@ -1,10 +1,13 @@
 use axum::{Json, extract::State};
-use maitred_api::{Answer, BatchAnswer, BatchBody, BatchFields, BatchResult, Call, Problem, Reason};
+use maitred_api::{
+    Answer, BatchAnswer, BatchBody, BatchFields, BatchItem, BatchResult, Call, Problem, Reason,
+};
 
 use super::{
     App,
     admit::is_refusable,
-    ask::{Caller, ChangeHeaders},
+    allowed::shown,
+    ask::{Asker, Caller, ChangeHeaders},
     body::{Fields, LARGE},
     keys::masked,
     problem::Failure,
@@ -17,7 +20,7 @@ const ITEMS_MOST: usize = 1_000;
     responses((status = 200, body = BatchAnswer), Failure))]
 pub async fn batch(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Fields(BatchFields { items }): Fields<BatchFields, LARGE>,
 ) -> Result<Json<BatchAnswer>, Failure> {
     if items.len() > ITEMS_MOST {
@@ -25,9 +28,28 @@ pub async fn batch(
         return Err(Failure::new(Reason::TooManyItems, message));
     }
     let manners: Vec<Manner> = items.iter().map(|item| Manner::of(&item.call)).collect();
-    let outcomes = app.node.batch(&context, items).await;
+    let outcomes = carried_out(&app, &asker, items).await;
     let results = outcomes.into_iter().zip(manners).map(|(outcome, manner)| result(outcome, manner));
     Ok(Json(BatchAnswer { results: results.collect() }))
+}
+
+/// Each item is allowed or refused for itself; those that are allowed are done in order.
+async fn carried_out(app: &App, asker: &Asker, items: Vec<BatchItem>) -> Vec<Result<Answer, Problem>> {
+    let mut refused = Vec::with_capacity(items.len());
+    let mut allowed = Vec::with_capacity(items.len());
+    for item in items {
+        let verdict = app.allow(asker, &item.call).await;
+        if verdict.is_ok() {
+            allowed.push(item);
+        }
+        refused.push(verdict.err());
+    }
+    let mut done = app.node.batch(&asker.context, allowed).await.into_iter();
+    let outcome = |refused: Option<Problem>| match refused {
+        Some(problem) => Some(Err(problem)),
+        None => done.next().map(|outcome| outcome.map(|answer| shown(&asker.grant, answer))),
+    };
+    refused.into_iter().filter_map(outcome).collect()
 }
 
 /// How the answer to a call is given.

@@ -33,7 +33,7 @@ use axum::{
 use bytes::Bytes;
 use hyper::body::Frame;
 use maitred::local::{LiveEvents, TooFarBehind};
-use maitred_api::{Context, LiveEvent, LiveSnapshot, Problem, Reason};
+use maitred_api::{LiveEvent, LiveSnapshot, Problem, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::{sync::mpsc, time::sleep};
@@ -41,7 +41,8 @@ use utoipa::IntoParams;
 
 use super::{
     App,
-    ask::{Caller, Query, ReadHeaders, text},
+    allowed::{covers, told, told_first},
+    ask::{Asker, Caller, Query, ReadHeaders, text},
     problem::Failure,
 };
 
@@ -73,7 +74,7 @@ pub struct Asked {
     responses((status = 200, body = String, content_type = "text/event-stream"), Failure))]
 pub async fn stream_events(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
@@ -82,9 +83,12 @@ pub async fn stream_events(
         Some(after) if after > app.node.health().await.revision => None, // of another journal than this one
         other => other,
     };
-    let (snapshot, events) = app.node.listen(&context, asked.limit.clone(), known).await?;
-    let (told, messages) = mpsc::channel(AHEAD);
-    let teller = Teller { app: App::clone(&app), context, limit: asked.limit, told };
+    if let Some(limit) = &asked.limit {
+        covers(&asker.grant, limit)?;
+    }
+    let (snapshot, events) = app.node.listen(&asker.context, asked.limit.clone(), known).await?;
+    let (sender, messages) = mpsc::channel(AHEAD);
+    let teller = Teller { app: App::clone(&app), asker, limit: asked.limit, told: sender };
     tokio::spawn(teller.tell(after.is_some() && snapshot.is_some(), snapshot, events));
     app.numbers.open_streams.inc();
     Ok(answer(Told { messages, app }))
@@ -150,7 +154,7 @@ impl Drop for Told {
 
 struct Teller {
     app: App,
-    context: Context,
+    asker: Asker,
     limit: Option<String>,
     told: mpsc::Sender<Bytes>,
 }
@@ -169,6 +173,7 @@ enum Heard {
     TooFarBehind,
     Stopped,
     HungUp,
+    Revoked,
 }
 
 impl Teller {
@@ -189,12 +194,13 @@ impl Teller {
         }
         loop {
             let told = match self.hear(&mut events).await {
-                Heard::Events(revision, list) => self.send(message("events", Some(revision), &list)).await,
+                Heard::Events(revision, list) => self.send_events(revision, list).await,
                 Heard::Nothing => self.send(Bytes::from_static(b":\n\n")).await,
                 Heard::Stopped => Err(stopped()),
                 Heard::HungUp => Err(End::HungUp),
+                Heard::Revoked => Err(End::Bye("the token was revoked".to_owned())),
                 Heard::TooFarBehind => {
-                    match self.app.node.listen(&self.context, self.limit.clone(), None).await {
+                    match self.app.node.listen(&self.asker.context, self.limit.clone(), None).await {
                         Ok((snapshot, anew)) => {
                             events = anew;
                             self.begin(true, snapshot).await
@@ -215,9 +221,20 @@ impl Teller {
             self.send(message("reset", None, &json!({ "reason": why }))).await?;
         }
         match snapshot {
-            Some(snapshot) => self.send(message("snapshot", Some(revision(&snapshot)), &snapshot)).await,
+            Some(snapshot) => {
+                let snapshot = told_first(&self.asker.grant, snapshot);
+                self.send(message("snapshot", Some(revision(&snapshot)), &snapshot)).await
+            }
             None => self.send(Bytes::from_static(b":\n\n")).await, // so that it is seen to be open
         }
+    }
+
+    async fn send_events(&self, revision: u64, events: Vec<LiveEvent>) -> Result<(), End> {
+        let events = told(&self.asker.grant, events);
+        if events.is_empty() {
+            return Ok(());
+        }
+        self.send(message("events", Some(revision), &events)).await
     }
 
     async fn hear(&self, events: &mut LiveEvents) -> Heard {
@@ -230,7 +247,15 @@ impl Teller {
             },
             _ = draining.wait_for(|draining| *draining) => Heard::Stopped,
             () = self.told.closed() => Heard::HungUp,
+            () = self.revoked() => Heard::Revoked,
             () = sleep(self.app.limits.comment_every) => Heard::Nothing,
+        }
+    }
+
+    async fn revoked(&self) {
+        match &self.app.tokens {
+            Some(tokens) => tokens.revoked(&self.asker.grant).await,
+            None => std::future::pending().await,
         }
     }
 

@@ -4,7 +4,10 @@
 //! that sends to `127.0.0.1`, and by a name of the page's own that suddenly points there (DNS rebinding). So the
 //! `Host` must be a name of this server, and a browser that says it acts for another origin may change nothing.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
+};
 
 use axum::{
     extract::{Request, State},
@@ -14,7 +17,8 @@ use axum::{
 };
 use maitred_api::Reason;
 
-use super::{App, ask::TokenName, problem::Failure};
+use super::{App, problem::Failure};
+use crate::token::Grant;
 
 /// The address of this server that a connection came in on.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +33,15 @@ const OPEN: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 
 pub async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     match check(&app, &request) {
-        Ok(name) => {
-            request.extensions_mut().insert(name);
+        Ok(grant) => {
+            request.extensions_mut().insert(grant);
             next.run(request).await
         }
         Err(failure) => failure.into_response(),
     }
 }
 
-fn check(app: &App, request: &Request) -> Result<TokenName, Failure> {
+fn check(app: &App, request: &Request) -> Result<Arc<Grant>, Failure> {
     within_size(request)?;
     let host = right_host(app, request)?;
     same_origin(request, host)?;
@@ -130,15 +134,15 @@ fn origin_is_ours(headers: &HeaderMap, host: &str) -> bool {
     })
 }
 
-fn known_caller(app: &App, request: &Request) -> Result<TokenName, Failure> {
+fn known_caller(app: &App, request: &Request) -> Result<Arc<Grant>, Failure> {
     let Some(tokens) = app.tokens.as_ref().filter(|_| !OPEN.contains(&request.uri().path())) else {
-        return Ok(TokenName(None));
+        return Ok(Arc::new(Grant::anyone()));
     };
     let given =
         request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
     let secret = given.strip_prefix(b"Bearer ").unwrap_or_default();
     let message = "this server wants a token: send Authorization: Bearer TOKEN";
-    tokens.owner(secret).map(TokenName).ok_or_else(|| {
+    tokens.grant(secret).ok_or_else(|| {
         let challenge = axum::http::HeaderValue::from_static("Bearer");
         Failure::new(Reason::Unauthorized, message).with_field(header::WWW_AUTHENTICATE, challenge)
     })

@@ -5,10 +5,12 @@ use utoipa::IntoParams;
 
 use super::{
     Answered, App,
-    ask::{Caller, ChangeHeaders, Query, ReadHeaders},
+    allowed::has_role,
+    ask::{Asker, Caller, ChangeHeaders, Query, ReadHeaders},
     body::NoFields,
     problem::Failure,
 };
+use crate::token::Role;
 
 /// Which keys are wanted.
 #[derive(Deserialize, IntoParams)]
@@ -21,7 +23,7 @@ pub struct KeyPage {
     after: Option<String>,
     /// How many at the most.
     most: Option<u32>,
-    /// Show whole keys. Without it a list shows their first letters: a key can name a person.
+    /// Show whole keys. Without it a list shows their first letters: a key can name a person. Needs the role admin.
     #[serde(default)]
     reveal: bool,
     /// Wait until at least this revision can be seen.
@@ -34,13 +36,20 @@ pub struct KeyPage {
     responses((status = 200, body = KeysAnswer), Failure))]
 pub async fn list_keys(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(page): Query<KeyPage>,
 ) -> Answered {
     let KeyPage { task, key, after, most, reveal, .. } = page;
+    may_reveal(&asker, reveal)?;
     let is_known = key.is_some();
-    let Json(answer) = app.ask(&context, Call::Keys { task, key, after, most }).await?;
+    let Json(answer) = app.ask(&asker, Call::Keys { task, key, after, most }).await?;
     Ok(Json(if reveal || is_known { answer } else { masked(answer) }))
+}
+
+/// Whole keys are for admins.
+pub fn may_reveal(asker: &Asker, reveal: bool) -> Result<(), Failure> {
+    let needed = if reveal { Role::Admin } else { Role::Read };
+    has_role(&asker.grant, needed).map_err(Failure::from)
 }
 
 /// The answer without what its keys may tell of persons.
@@ -74,9 +83,9 @@ pub struct OneKey {
     responses((status = 200, body = DoneAnswer), Failure))]
 pub async fn reset_rate(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(OneKey { task, key }): Query<OneKey>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::ResetRate { task, key }).await
+    app.ask(&asker, Call::ResetRate { task, key }).await
 }

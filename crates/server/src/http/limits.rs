@@ -18,10 +18,10 @@ use super::{
     responses((status = 200, body = LimitsAnswer), Failure))]
 pub async fn list_limits(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(page): Query<Page>,
 ) -> Answered {
-    app.ask(&context, Call::Limits { after: page.after, most: page.most }).await
+    app.ask(&asker, Call::Limits { after: page.after, most: page.most }).await
 }
 
 /// Deploys the whole set: every limit of the namespace that is not in it is retired.
@@ -29,10 +29,10 @@ pub async fn list_limits(
     responses((status = 200, body = DoneAnswer), Failure))]
 pub async fn deploy_limits(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Fields(DeployFields { limits }): Fields<DeployFields, LARGE>,
 ) -> Answered {
-    app.ask(&context, Call::Deploy { limits }).await
+    app.ask(&asker, Call::Deploy { limits }).await
 }
 
 /// One limit as it is.
@@ -40,10 +40,10 @@ pub async fn deploy_limits(
     responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn show_limit(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
 ) -> Answered {
-    app.ask(&context, Call::Limit { limit }).await
+    app.ask(&asker, Call::Limit { limit }).await
 }
 
 /// Declares this one limit; the others stay as they are.
@@ -51,11 +51,11 @@ pub async fn show_limit(
     request_body = LimitFields, responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn declare_limit(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(name): Path<String>,
     Fields(LimitFields { capacity, max_hold }): Fields<LimitFields>,
 ) -> Answered {
-    app.ask(&context, Call::Declare(NamedLimit { name, capacity, max_hold })).await
+    app.ask(&asker, Call::Declare(NamedLimit { name, capacity, max_hold })).await
 }
 
 /// Overrides the capacity until it is reset.
@@ -64,11 +64,11 @@ pub async fn declare_limit(
     responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn set_capacity(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     Fields(CapacityFields { capacity }): Fields<CapacityFields>,
 ) -> Answered {
-    app.ask(&context, Call::SetCapacity { limit, capacity }).await
+    app.ask(&asker, Call::SetCapacity { limit, capacity }).await
 }
 
 /// Goes back to the declared capacity.
@@ -76,11 +76,11 @@ pub async fn set_capacity(
     params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn reset_capacity(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::ResetCapacity { limit }).await
+    app.ask(&asker, Call::ResetCapacity { limit }).await
 }
 
 /// Overrides the max hold of slots granted from now on, until it is reset.
@@ -89,11 +89,11 @@ pub async fn reset_capacity(
     responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn set_max_hold(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     Fields(MaxHoldFields { max_hold }): Fields<MaxHoldFields>,
 ) -> Answered {
-    app.ask(&context, Call::SetMaxHold { limit, max_hold }).await
+    app.ask(&asker, Call::SetMaxHold { limit, max_hold }).await
 }
 
 /// Goes back to the declared max hold.
@@ -101,11 +101,11 @@ pub async fn set_max_hold(
     params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn reset_max_hold(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::ResetMaxHold { limit }).await
+    app.ask(&asker, Call::ResetMaxHold { limit }).await
 }
 
 /// Pauses the limit: no grants until it is resumed.
@@ -113,11 +113,11 @@ pub async fn reset_max_hold(
     params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn pause_limit(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::Pause { limit }).await
+    app.ask(&asker, Call::Pause { limit }).await
 }
 
 /// Resumes the limit: whoever is first and has room is granted at once.
@@ -125,11 +125,11 @@ pub async fn pause_limit(
     params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn resume_limit(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::Resume { limit }).await
+    app.ask(&asker, Call::Resume { limit }).await
 }
 
 /// Which part of the slots is wanted, counted over the holders and then the queue.
@@ -151,9 +151,9 @@ pub struct SlotPart {
     responses((status = 200, body = LimitSlotsAnswer), Failure))]
 pub async fn list_limit_slots(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     Query(part): Query<SlotPart>,
 ) -> Answered {
-    app.ask(&context, Call::LimitSlots { limit, skip: part.skip.unwrap_or(0), most: part.most }).await
+    app.ask(&asker, Call::LimitSlots { limit, skip: part.skip.unwrap_or(0), most: part.most }).await
 }

@@ -36,6 +36,7 @@ use super::{
     router,
     stream::{Stream, Turn, Turns},
 };
+use crate::token::Tokens;
 
 /// hyper's own bounds lie above ours, so that ours answer as problems.
 const HEAD_BYTES_MOST: usize = 32 * 1024;
@@ -75,6 +76,11 @@ impl Server {
         Ok(Server { addr, app, stop, places, accepting })
     }
 
+    /// Reads the tokens of the data folder again, if they have changed.
+    pub fn reload_tokens(&self) {
+        self.app.tokens.iter().for_each(Tokens::reload);
+    }
+
     /// Takes no more calls, ends those that wait, finishes the others, and closes what is still open at the end.
     pub async fn stop(self, within: Duration) {
         self.app.draining.send_replace(true);
@@ -96,7 +102,15 @@ struct Hall {
 }
 
 impl Hall {
-    async fn accept(mut self, listener: TcpListener) {
+    async fn accept(self, listener: TcpListener) {
+        let app = Arc::clone(&self.app);
+        tokio::select! {
+            () = self.accept_all(listener) => {}
+            () = follow_tokens(&app) => {}
+        }
+    }
+
+    async fn accept_all(mut self, listener: TcpListener) {
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -132,6 +146,13 @@ impl Hall {
             self.app.numbers.open_connections.inc();
             Place { peer, peers: Arc::clone(&self.peers), app: Arc::clone(&self.app), _permit: permit }
         })
+    }
+}
+
+async fn follow_tokens(app: &App) {
+    match &app.tokens {
+        Some(tokens) => tokens.follow().await,
+        None => std::future::pending().await,
     }
 }
 

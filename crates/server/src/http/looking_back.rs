@@ -30,13 +30,9 @@ pub struct Ends {
 /// The history is filled behind the journal and bounded; `reach` says how far it goes and how far behind it is.
 #[utoipa::path(get, path = "/v1/history", tag = "history", params(ReadHeaders, Ends),
     responses((status = 200, body = HistoryAnswer), Failure))]
-pub async fn list_ends(
-    State(app): State<App>,
-    Caller(context): Caller,
-    Query(ends): Query<Ends>,
-) -> Answered {
+pub async fn list_ends(State(app): State<App>, Caller(asker): Caller, Query(ends): Query<Ends>) -> Answered {
     let Ends { limit, slot, run, label, before, most } = ends;
-    app.ask(&context, Call::History { limit, slot, run, label, before, most }).await
+    app.ask(&asker, Call::History { limit, slot, run, label, before, most }).await
 }
 
 /// One page, from the newest back.
@@ -55,12 +51,12 @@ pub struct PageBack {
     responses((status = 200, body = HistoryAnswer), Failure))]
 pub async fn list_limit_ends(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(limit): Path<String>,
     Query(PageBack { before, most }): Query<PageBack>,
 ) -> Answered {
     let limit = Some(limit);
-    app.ask(&context, Call::History { limit, slot: None, run: None, label: None, before, most }).await
+    app.ask(&asker, Call::History { limit, slot: None, run: None, label: None, before, most }).await
 }
 
 /// Which acts are wanted.
@@ -80,10 +76,10 @@ pub struct Acts {
     responses((status = 200, body = AuditAnswer), Failure))]
 pub async fn list_acts(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(Acts { limit, before, most }): Query<Acts>,
 ) -> Answered {
-    app.ask(&context, Call::Audit { limit, before, most }).await
+    app.ask(&asker, Call::Audit { limit, before, most }).await
 }
 
 /// What is to be explained.
@@ -102,10 +98,10 @@ pub struct Riddle {
     responses((status = 200, body = ExplainAnswer), Failure))]
 pub async fn explain(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(riddle): Query<Riddle>,
 ) -> Answered {
-    app.ask(&context, Call::Explain { what: riddle.what }).await
+    app.ask(&asker, Call::Explain { what: riddle.what }).await
 }
 
 /// Why this slot is not moving.
@@ -114,8 +110,8 @@ pub async fn explain(
     responses((status = 200, body = ExplainAnswer), Failure))]
 pub async fn explain_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(what): Path<String>,
 ) -> Answered {
-    app.ask(&context, Call::Explain { what }).await
+    app.ask(&asker, Call::Explain { what }).await
 }

@@ -1,10 +1,11 @@
 //! The HTTP API, version 1.
 //!
 //! A request passes, from the outside in: [`listen`] (connections, their number and their patience), [`finish`]
-//! (its id, the shape of errors, counting), [`guard`] (host, origin, token), [`known`] (query parameters), and its
-//! handler: parse, one [`Call`], one answer. Nothing here decides anything about limits.
+//! (its id, the shape of errors, counting), [`guard`] (host, origin, token), [`rules`] (role, query
+//! parameters), and its handler: parse, one [`Call`], one answer. Nothing here decides anything about limits.
 
 mod admit;
+mod allowed;
 mod ask;
 mod batch;
 mod body;
@@ -14,7 +15,6 @@ mod finish;
 mod guard;
 mod health;
 mod keys;
-mod known;
 mod limits;
 mod listen;
 mod looking_back;
@@ -22,6 +22,7 @@ mod numbers;
 mod problem;
 mod rate_fields;
 mod router;
+mod rules;
 mod runs;
 mod slots;
 mod stream;
@@ -30,13 +31,14 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Json;
 use maitred::local::Node;
-use maitred_api::{Answer, Call, Context};
+use maitred_api::{Answer, Call};
 use tokio::sync::watch;
 
 pub use listen::Server;
 pub use router::{openapi_json, router};
 
 use crate::token::Tokens;
+use ask::Asker;
 use numbers::Numbers;
 use problem::Failure;
 
@@ -103,7 +105,9 @@ impl Shared {
         }
     }
 
-    async fn ask(&self, context: &Context, call: Call) -> Answered {
-        Ok(Json(self.node.call(context, call).await?))
+    async fn ask(&self, asker: &Asker, call: Call) -> Answered {
+        self.allow(asker, &call).await?;
+        let answer = self.node.call(&asker.context, call).await?;
+        Ok(Json(allowed::shown(&asker.grant, answer)))
     }
 }

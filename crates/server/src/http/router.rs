@@ -6,7 +6,10 @@ use axum::{Router, http::Method, middleware};
 use maitred_api::{LiveEvent, LiveSnapshot, Problem, Reason};
 use utoipa::{
     Modify, OpenApi,
-    openapi::security::{Http, HttpAuthScheme, SecurityScheme},
+    openapi::{
+        extensions::Extensions,
+        security::{Http, HttpAuthScheme, SecurityScheme},
+    },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -14,12 +17,12 @@ use super::{
     App, admit, batch, clock, events,
     finish::finish,
     guard::guard,
-    health, keys,
-    known::{known, known_queries},
-    limits, looking_back,
+    health, keys, limits, looking_back,
     problem::Failure,
+    rules::{ROLE, obeyed, rules},
     runs, slots,
 };
+use crate::token::Role;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -48,40 +51,81 @@ impl Modify for Token {
     }
 }
 
-fn always() -> OpenApiRouter<App> {
+type Routes = OpenApiRouter<App>;
+
+/// Every route with the least role it needs.
+fn always() -> Routes {
     OpenApiRouter::with_openapi(Document::openapi())
-        .routes(routes!(limits::list_limits, limits::deploy_limits))
-        .routes(routes!(limits::show_limit, limits::declare_limit))
-        .routes(routes!(limits::set_capacity, limits::reset_capacity))
-        .routes(routes!(limits::set_max_hold, limits::reset_max_hold))
-        .routes(routes!(limits::pause_limit, limits::resume_limit))
-        .routes(routes!(limits::list_limit_slots))
-        .routes(routes!(looking_back::list_limit_ends))
-        .routes(routes!(slots::acquire_slot))
-        .routes(routes!(slots::show_slot))
-        .routes(routes!(slots::confirm_slot))
-        .routes(routes!(slots::release_slot))
-        .routes(routes!(slots::leave_slot))
-        .routes(routes!(looking_back::explain_slot))
-        .routes(routes!(runs::list_runs))
-        .routes(routes!(runs::show_run))
-        .routes(routes!(runs::end_run))
-        .routes(routes!(admit::admit))
-        .routes(routes!(keys::list_keys, keys::reset_rate))
-        .routes(routes!(looking_back::list_ends))
-        .routes(routes!(looking_back::list_acts))
-        .routes(routes!(looking_back::explain))
-        .routes(routes!(events::stream_events))
-        .routes(routes!(batch::batch))
+        .merge(needing(None, probes()))
+        .merge(needing(Some(Role::Read), looks()))
+        .merge(needing(Some(Role::Operate), operations()))
+        .merge(needing(Some(Role::Admin), administration()))
+}
+
+fn with_clock() -> Routes {
+    always()
+        .merge(needing(Some(Role::Read), Routes::new().routes(routes!(clock::show_clock))))
+        .merge(needing(Some(Role::Admin), Routes::new().routes(routes!(clock::move_clock))))
+}
+
+fn probes() -> Routes {
+    Routes::new()
         .routes(routes!(health::live))
         .routes(routes!(health::healthy))
         .routes(routes!(health::ready))
+}
+
+fn looks() -> Routes {
+    Routes::new()
+        .routes(routes!(limits::list_limits))
+        .routes(routes!(limits::show_limit))
+        .routes(routes!(limits::list_limit_slots))
+        .routes(routes!(slots::show_slot))
+        .routes(routes!(runs::list_runs))
+        .routes(routes!(runs::show_run))
+        .routes(routes!(keys::list_keys))
+        .routes(routes!(looking_back::list_ends))
+        .routes(routes!(looking_back::list_limit_ends))
+        .routes(routes!(looking_back::list_acts))
+        .routes(routes!(looking_back::explain))
+        .routes(routes!(looking_back::explain_slot))
+        .routes(routes!(events::stream_events))
+        // Each of its items needs what it needs.
+        .routes(routes!(batch::batch))
         .routes(routes!(health::metrics))
         .routes(routes!(health::openapi))
 }
 
-fn with_clock() -> OpenApiRouter<App> {
-    always().routes(routes!(clock::show_clock, clock::move_clock))
+fn operations() -> Routes {
+    Routes::new()
+        .routes(routes!(limits::set_capacity, limits::reset_capacity))
+        .routes(routes!(limits::set_max_hold, limits::reset_max_hold))
+        .routes(routes!(limits::pause_limit, limits::resume_limit))
+        .routes(routes!(slots::acquire_slot))
+        .routes(routes!(slots::confirm_slot))
+        .routes(routes!(slots::release_slot))
+        .routes(routes!(slots::leave_slot))
+        .routes(routes!(runs::end_run))
+        .routes(routes!(admit::admit))
+}
+
+fn administration() -> Routes {
+    Routes::new()
+        .routes(routes!(limits::deploy_limits))
+        .routes(routes!(limits::declare_limit))
+        .routes(routes!(keys::reset_rate))
+}
+
+/// The routes, each saying in the document which role it needs: that is where the rules of a request come from.
+fn needing(role: Option<Role>, mut routes: Routes) -> Routes {
+    let name = role.map_or("none", Role::as_str);
+    for item in routes.get_openapi_mut().paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete];
+        for operation in operations.into_iter().flatten() {
+            operation.extensions = Some(Extensions::builder().add(ROLE, name).build());
+        }
+    }
+    routes
 }
 
 /// The whole service, as it is put behind a listener.
@@ -91,7 +135,7 @@ pub fn router(app: App) -> Router {
     router
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
-        .layer(middleware::from_fn_with_state(known_queries(&api), known))
+        .layer(middleware::from_fn_with_state(rules(&api), obeyed))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), finish))
         .with_state(app)

@@ -7,7 +7,7 @@ use super::{
     Answered, App,
     ask::{Caller, ChangeHeaders, Freshness, Page, Path, Query, ReadHeaders},
     body::Fields,
-    keys::masked,
+    keys::{masked, may_reveal},
     problem::Failure,
 };
 
@@ -15,7 +15,8 @@ use super::{
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Reveal {
-    /// Show the whole keys of places. Without it their first letters are shown: a key can name a person.
+    /// Show the whole keys of places. Without it their first letters are shown: a key can name a person. Needs the
+    /// role admin.
     #[serde(default)]
     reveal: bool,
 }
@@ -25,11 +26,12 @@ pub struct Reveal {
     responses((status = 200, body = RunsAnswer), Failure))]
 pub async fn list_runs(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Query(page): Query<Page>,
     Query(Reveal { reveal }): Query<Reveal>,
 ) -> Answered {
-    let Json(answer) = app.ask(&context, Call::Runs { after: page.after, most: page.most }).await?;
+    may_reveal(&asker, reveal)?;
+    let Json(answer) = app.ask(&asker, Call::Runs { after: page.after, most: page.most }).await?;
     Ok(Json(if reveal { answer } else { masked(answer) }))
 }
 
@@ -39,11 +41,12 @@ pub async fn list_runs(
     responses((status = 200, body = RunAnswer), Failure))]
 pub async fn show_run(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(run): Path<String>,
     Query(Reveal { reveal }): Query<Reveal>,
 ) -> Answered {
-    let Json(answer) = app.ask(&context, Call::Run { run }).await?;
+    may_reveal(&asker, reveal)?;
+    let Json(answer) = app.ask(&asker, Call::Run { run }).await?;
     Ok(Json(if reveal { answer } else { masked(answer) }))
 }
 
@@ -53,9 +56,9 @@ pub async fn show_run(
     request_body = EndRunFields, responses((status = 200, body = DoneAnswer), Failure))]
 pub async fn end_run(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(run): Path<String>,
     Fields(EndRunFields { status }): Fields<EndRunFields>,
 ) -> Answered {
-    app.ask(&context, Call::EndRun { run, status }).await
+    app.ask(&asker, Call::EndRun { run, status }).await
 }

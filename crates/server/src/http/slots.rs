@@ -18,10 +18,10 @@ use super::{
     responses((status = 200, body = SlotAnswer), Failure))]
 pub async fn acquire_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Fields(fields): Fields<AcquireFields>,
 ) -> Answered {
-    app.ask(&context, Call::Acquire(fields)).await
+    app.ask(&asker, Call::Acquire(fields)).await
 }
 
 /// How to look at a slot.
@@ -40,12 +40,12 @@ pub struct Look {
     responses((status = 200, body = SlotAnswer), Failure))]
 pub async fn show_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(slot): Path<String>,
     Query(look): Query<Look>,
 ) -> Answered {
     let wait = look.wait.map(Given::from).unwrap_or_default();
-    app.ask(&context, Call::Slot { slot, wait }).await
+    app.ask(&asker, Call::Slot { slot, wait }).await
 }
 
 /// Makes a reserved slot busy. Answers what the slot now is, whatever that may be.
@@ -53,11 +53,11 @@ pub async fn show_slot(
     params(("slot" = String, Path), ChangeHeaders), responses((status = 200, body = SlotAnswer), Failure))]
 pub async fn confirm_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(slot): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::Confirm { slot }).await
+    app.ask(&asker, Call::Confirm { slot }).await
 }
 
 /// Gives a slot back. Whoever knows the id may; the second time says `released: false` and changes nothing.
@@ -65,11 +65,11 @@ pub async fn confirm_slot(
     params(("slot" = String, Path), ChangeHeaders), responses((status = 200, body = ReleaseAnswer), Failure))]
 pub async fn release_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(slot): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::Release { slot }).await
+    app.ask(&asker, Call::Release { slot }).await
 }
 
 /// Gives up a queued or reserved slot; a busy one stays busy.
@@ -77,9 +77,9 @@ pub async fn release_slot(
     params(("slot" = String, Path), ChangeHeaders), responses((status = 200, body = SlotAnswer), Failure))]
 pub async fn leave_slot(
     State(app): State<App>,
-    Caller(context): Caller,
+    Caller(asker): Caller,
     Path(slot): Path<String>,
     _: NoFields,
 ) -> Answered {
-    app.ask(&context, Call::Leave { slot }).await
+    app.ask(&asker, Call::Leave { slot }).await
 }

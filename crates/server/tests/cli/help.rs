@@ -6,7 +6,7 @@ fn run(args: &[&str]) -> Done {
 
 #[test]
 fn every_command_has_a_page_with_examples() {
-    let pages: [&[&str]; 30] = [
+    let pages: [&[&str]; 34] = [
         &[],
         &["serve"],
         &["dev"],
@@ -34,6 +34,10 @@ fn every_command_has_a_page_with_examples() {
         &["runs", "list"],
         &["runs", "show"],
         &["limits", "watch"],
+        &["token"],
+        &["token", "create"],
+        &["token", "ls"],
+        &["token", "revoke"],
         &["scenario"],
         &["exit-codes"],
         &["limits"],

@@ -62,7 +62,7 @@ async fn with_tokens() -> Rig {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     fs::write(&file, format!("ops {SECRET}\n")).unwrap();
-    let tokens = Tokens::read(file.path()).unwrap();
+    let tokens = Tokens::open(Some(file.path()), None).unwrap();
     rig_with(|shared| shared.tokens = Some(tokens)).await
 }
 

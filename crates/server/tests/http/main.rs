@@ -12,6 +12,7 @@ mod hang_ups;
 mod health;
 mod looking_back;
 mod process;
+mod roles;
 mod routes;
 mod serving;
 mod stopping;

@@ -1,0 +1,187 @@
+//! Who may ask for what: every route, every role, prefixes of limits, and tokens that are taken back.
+
+use std::{path::Path, time::Duration};
+
+use maitred_server::token::{Role, Tokens, kept};
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+
+use crate::support::{Heard, Rig, eventually, request, rig_with};
+
+const LIMIT: &str = r#"{"capacity":1,"max_hold":"10m"}"#;
+
+struct Bearer(String);
+
+impl Bearer {
+    fn of(folder: &Path, role: Role, limits: &[&str]) -> Bearer {
+        let limits: Vec<String> = limits.iter().map(|limit| (*limit).to_owned()).collect();
+        let name = format!("{}{}", role.as_str(), limits.len());
+        Bearer(format!("Authorization: Bearer {}", kept::create(folder, &name, role, limits, 1).unwrap()))
+    }
+
+    async fn ask(&self, rig: &Rig, method: &str, path: &str, body: &str) -> Heard {
+        rig.ask(method, path, &[&self.0], body).await
+    }
+
+    async fn status(&self, rig: &Rig, method: &str, path: &str) -> u16 {
+        let mut line = rig.line().await;
+        let body = if method == "GET" { "" } else { "{}" };
+        line.say(request(method, path, &[&self.0], body)).await;
+        let mut start = [0; 12]; // HTTP/1.1 200
+        line.0.read_exact(&mut start).await.unwrap();
+        std::str::from_utf8(&start[9..]).unwrap().parse().unwrap()
+    }
+}
+
+async fn guarded(folder: &Path) -> Rig {
+    let tokens = Tokens::open(None, Some(folder)).unwrap();
+    rig_with(|shared| {
+        shared.tokens = Some(tokens);
+        shared.manual_clock = false;
+    })
+    .await
+}
+
+/// A path with something in the place of each parameter, and the query that it cannot do without.
+fn filled(path: &str, operation: &Value) -> String {
+    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+    let mut filled = path.to_owned();
+    let mut query = Vec::new();
+    for parameter in &parameters {
+        let name = parameter["name"].as_str().unwrap();
+        match parameter["in"].as_str() {
+            Some("path") => filled = filled.replace(&format!("{{{name}}}"), "x"),
+            Some("query") if parameter["required"] == true => query.push(format!("{name}=x")),
+            _ => {}
+        }
+    }
+    if query.is_empty() { filled } else { format!("{filled}?{}", query.join("&")) }
+}
+
+#[tokio::test]
+async fn every_route_says_its_role_and_holds_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bearers =
+        [Role::Read, Role::Operate, Role::Admin].map(|role| (role, Bearer::of(folder.path(), role, &[])));
+    let rig = guarded(folder.path()).await;
+    let api: Value = serde_json::from_str(&maitred_server::http::openapi_json()).unwrap();
+    let mut seen = 0;
+    for (path, item) in api["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let said = operation["x-role"].as_str().unwrap_or_else(|| panic!("{method} {path} says no role"));
+            let (method, target) = (method.to_uppercase(), filled(path, operation));
+            if path == "/v1/clock" {
+                continue; // not of this server
+            }
+            for (role, bearer) in &bearers {
+                let status = bearer.status(&rig, &method, &target).await;
+                let may = said == "none" || *role >= Role::parse(said).unwrap();
+                assert_eq!(status == 403, !may, "{method} {target} says {said}; {role:?} got {status}");
+                assert_ne!(status, 401, "{method} {target}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 34, "{seen}");
+}
+
+#[tokio::test]
+async fn what_a_call_does_counts_beyond_its_route() {
+    let folder = tempfile::tempdir().unwrap();
+    let [read, operate, admin] =
+        [Role::Read, Role::Operate, Role::Admin].map(|role| Bearer::of(folder.path(), role, &[]));
+    let rig = guarded(folder.path()).await;
+    admin.ask(&rig, "PUT", "/v1/limits/voice", LIMIT).await.ok();
+    // A look that waits may confirm; whole keys are for admins.
+    read.ask(&rig, "GET", "/v1/slots/s?wait=1s", "").await.refused(403, "forbidden");
+    read.ask(&rig, "GET", "/v1/slots/s", "").await.ok();
+    for path in ["/v1/keys?reveal=true", "/v1/runs?reveal=true", "/v1/runs/r?reveal=true"] {
+        operate.ask(&rig, "GET", path, "").await.refused(403, "forbidden");
+        admin.ask(&rig, "GET", path, "").await.ok();
+    }
+    assert_eq!(read.status(&rig, "HEAD", "/v1/limits").await, 200);
+    let items = r#"{"items":[{"op":"limits"},{"op":"acquire","slot":"a","limit":"voice"},
+        {"op":"reset_rate","task":"t","key":"k"},{"op":"declare","name":"gpu","capacity":1,"max_hold":"1m"},
+        {"op":"slot","slot":"a"}]}"#;
+    let statuses = async |bearer: &Bearer| {
+        let results = bearer.ask(&rig, "POST", "/v1/batch", items).await.ok();
+        let results = results["results"].as_array().unwrap().clone();
+        results.iter().map(|result| result["status"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(statuses(&read).await, [200, 403, 403, 403, 200]);
+    assert_eq!(statuses(&operate).await, [200, 200, 403, 403, 200]);
+    assert_eq!(statuses(&admin).await, [200; 5]);
+}
+
+#[tokio::test]
+async fn prefixes_bound_what_is_done_and_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Operate, &["voice-"]);
+    let bounded_admin = Bearer::of(folder.path(), Role::Admin, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["voice-calls", "gpu"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+        let fields = format!(r#"{{"slot":"s-{limit}","limit":"{limit}","run":"r","label":"l"}}"#);
+        admin.ask(&rig, "POST", "/v1/slots", &fields).await.ok();
+    }
+    let both = r#"{"slot":"both","limits":[{"limit":"gpu"},{"limit":"voice-calls"}]}"#;
+    for (method, path, body) in [
+        ("GET", "/v1/limits/gpu", ""),
+        ("GET", "/v1/limits/gpu/slots", ""),
+        ("GET", "/v1/limits/gpu/history", ""),
+        ("GET", "/v1/events?limit=gpu", ""),
+        ("GET", "/v1/slots/s-gpu", ""),
+        ("PUT", "/v1/limits/gpu/pause", ""),
+        ("PUT", "/v1/limits/gpu/capacity", r#"{"capacity":5}"#),
+        ("POST", "/v1/slots", r#"{"slot":"n","limit":"gpu"}"#),
+        ("POST", "/v1/slots", both),
+        ("POST", "/v1/slots/s-gpu/release", ""),
+        ("POST", "/v1/runs/r/end", r#"{"status":"succeeded"}"#),
+    ] {
+        bounded.ask(&rig, method, path, body).await.refused(403, "forbidden");
+    }
+    bounded_admin.ask(&rig, "PUT", "/v1/limits", r#"{"limits":[]}"#).await.refused(403, "forbidden");
+    bounded_admin.ask(&rig, "PUT", "/v1/limits/gpu", LIMIT).await.refused(403, "forbidden");
+    bounded_admin.ask(&rig, "PUT", "/v1/limits/voice-mail", LIMIT).await.ok();
+
+    let limits = bounded.ask(&rig, "GET", "/v1/limits", "").await.ok();
+    assert!(!limits.to_string().contains("gpu"), "{limits}");
+    let explained = bounded.ask(&rig, "GET", "/v1/explain?what=r", "").await.ok();
+    assert!(
+        !explained.to_string().contains("gpu") && explained.to_string().contains("s-voice"),
+        "{explained}"
+    );
+    let run = bounded.ask(&rig, "GET", "/v1/runs/r", "").await.ok();
+    assert_eq!(run["slots"].as_array().map(Vec::len), Some(1));
+    bounded.ask(&rig, "PUT", "/v1/limits/voice-calls/pause", "").await.ok();
+    let released = bounded.ask(&rig, "POST", "/v1/slots/s-voice-calls/release", "").await.ok();
+    assert_eq!(released["released"], true);
+}
+
+#[tokio::test]
+async fn tokens_come_and_go_while_the_server_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rig = guarded(folder.path()).await;
+    rig.get("/v1/limits").await.ok(); // nobody must carry one yet
+    let bearer = Bearer::of(folder.path(), Role::Read, &[]);
+    eventually("a token is wanted", async || rig.get("/v1/limits").await.status == 401).await;
+    bearer.ask(&rig, "GET", "/v1/limits", "").await.ok();
+
+    let mut stream = rig.line().await;
+    stream.say(request("GET", "/v1/events", &[&bearer.0], "")).await;
+    let mut told = Vec::new();
+    while !String::from_utf8_lossy(&told).contains("event: snapshot") {
+        assert!(stream.0.read_buf(&mut told).await.unwrap() > 0);
+    }
+    kept::revoke(folder.path(), "read0").unwrap();
+    let until_its_end = async { while stream.0.read_buf(&mut told).await.unwrap() > 0 && !is_over(&told) {} };
+    tokio::time::timeout(Duration::from_secs(5), until_its_end).await.expect("the stream ends");
+    assert!(String::from_utf8_lossy(&told).contains("the token was revoked"));
+    bearer.ask(&rig, "GET", "/v1/limits", "").await.refused(401, "unauthorized");
+    rig.get("/v1/limits").await.refused(401, "unauthorized");
+}
+
+fn is_over(told: &[u8]) -> bool {
+    told.ends_with(b"0\r\n\r\n")
+}
