@@ -129,25 +129,21 @@ fn server_sum(ledger: &Ledger, server: &ServerBooks) -> Finding {
     finding(holds, text)
 }
 
-/// The two sums differ by what was cut short, slot by slot, and by nothing else.
+/// The two sums differ by the slots whose end no worker saw or whose grant no worker heard of, and by nothing else.
 fn between(ledger: &Ledger, server: &ServerBooks) -> Finding {
     let Sums { released, expired, .. } = sums(ledger);
-    let mut cut: BTreeMap<&str, u64> = BTreeMap::new();
-    let (mut unheard, mut cut_released, mut cut_expired) = (0, 0, 0);
-    for (slot, account) in ledger.slots.iter().filter(|(_, account)| account.is_cut_short) {
+    let mut unseen: BTreeMap<&str, u64> = BTreeMap::new();
+    let is_unseen = |account: &Account| account.is_cut_short || account.fence.is_none();
+    for (slot, _) in ledger.slots.iter().filter(|(_, account)| is_unseen(account)) {
         let state = server.states.get(slot).copied().unwrap_or(SlotState::Unknown);
-        *cut.entry(state.as_str()).or_default() += 1;
-        let was_granted = matches!(state, SlotState::Released | SlotState::Expired);
-        unheard += u64::from(account.fence.is_none() && was_granted);
-        cut_released += u64::from(state == SlotState::Released);
-        cut_expired += u64::from(state == SlotState::Expired);
+        *unseen.entry(state.as_str()).or_default() += 1;
     }
-    let holds = count(server, SlotState::Released) == released as u64 + cut_released
-        && count(server, SlotState::Expired) == expired as u64 + cut_expired;
-    let shown: Vec<String> = cut.iter().map(|(state, number)| format!("{number} {state}")).collect();
+    let unseen_as = |state: SlotState| unseen.get(state.as_str()).copied().unwrap_or(0);
+    let agrees = |state, heard: usize| count(server, state) == heard as u64 + unseen_as(state);
+    let holds = agrees(SlotState::Released, released) && agrees(SlotState::Expired, expired);
+    let shown: Vec<String> = unseen.iter().map(|(state, number)| format!("{number} {state}")).collect();
     let shown = if shown.is_empty() { "none".to_owned() } else { shown.join(", ") };
-    let text = format!("between: cut short, the server says: {shown}; {unheard} of them granted unheard");
-    finding(holds, text)
+    finding(holds, format!("between: the server's end of slots that no worker saw to theirs: {shown}"))
 }
 
 fn contradictions(ledger: &Ledger, server: &ServerBooks) -> Vec<String> {
@@ -166,8 +162,8 @@ fn contradiction(account: &Account, state: Option<SlotState>, slot: &str) -> Opt
             let is_release = end.by_this_call || (end.lost > 0 && end.state == SlotState::Released);
             state == end.state && (state != SlotState::Released || is_release)
         }
-        // Never granted, and then gone.
-        (Some(end), None) => state == end.state && !was_granted,
+        // Gone before it was granted, or granted and gone while answers were lost.
+        (Some(end), None) => state == end.state && (!was_granted || end.lost > 0),
         // No answer from the partner: nobody gives it back.
         (None, Some(_)) if account.status == Some(0) => state == SlotState::Expired,
         (None, Some(_)) => account.is_cut_short && was_granted && state != SlotState::Busy,

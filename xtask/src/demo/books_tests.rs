@@ -116,6 +116,18 @@ fn a_slot_that_was_forgotten() {
 }
 
 #[test]
+fn a_slot_that_was_granted_and_gone_while_answers_were_lost() {
+    let mut case = good();
+    case.ledger.note(ONE, &Said::Asked { slot: "f".to_owned() });
+    case.ledger.note(ONE, &ended("f", SlotState::Expired, false, 3));
+    case.state("f", SlotState::Expired);
+    case.server.grants = 5;
+    assert_eq!(case.broken(), Vec::<String>::new());
+    case.ledger.slots.get_mut("f").unwrap().end.as_mut().unwrap().lost = 0;
+    assert_seen(&case, "what a worker heard");
+}
+
+#[test]
 fn a_release_that_nobody_made() {
     let mut case = good();
     case.ledger.slots.get_mut("b").unwrap().end.as_mut().unwrap().lost = 0;

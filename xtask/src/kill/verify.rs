@@ -45,7 +45,10 @@ impl Client {
             Some(false) => doubts.had_not += 1,
             None if counted != self.hits() => {
                 let hits = self.hits();
-                return Err(format!("{}: {hits} hits were acknowledged, {counted} are counted", self.name));
+                return Err(format!(
+                    "{}: lost or changed: {hits} hits were answered, {counted} are counted",
+                    self.name
+                ));
             }
             None => {}
         }

@@ -61,8 +61,9 @@ fn tidy() -> Result<Tally, Failure> {
 }
 
 fn tests() -> Result<Tally, Failure> {
-    let profile = binary::profile();
-    counted(binary::cargo().args(["nextest", "run", "--workspace", "--cargo-profile", &profile]))
+    let mut command = binary::cargo();
+    command.args(["nextest", "run", "--config-file", "xtask/nextest.toml"]);
+    counted(command.args(["--workspace", "--cargo-profile", &binary::profile()]))
 }
 
 fn doc_tests() -> Result<Tally, Failure> {
