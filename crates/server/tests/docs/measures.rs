@@ -1,0 +1,99 @@
+//! What is counted on is measured: the names in dashboard, alert rules and reference stand in a real `/metrics`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::{
+    pages,
+    server::{Server, shell},
+};
+
+const LIMITS: &str = "[limits.a]\ncapacity = 1\nmax_hold = \"100ms\"\n";
+/// Makes a series of every kind: a grant, a lapse, an end, a decision.
+const DEEDS: &str = r#"
+post() { curl -fsS -H 'content-type: application/json' -d "$2" "$URL/v1/$1" > /dev/null; }
+post slots '{"limit":"a","slot":"lapses"}'
+sleep 0.3
+post slots/lapses/leave '{}'
+post slots '{"limit":"a","slot":"ends","confirm":"auto","wait":"10s"}'
+sleep 0.3
+post admit '{"task":"t","specs":[{"key":"k","limit":9,"windowSeconds":9}]}'
+curl -fsS "$URL/metrics"
+"#;
+
+fn metrics() -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("maitred.toml"), LIMITS).unwrap();
+    let server = Server::start(folder.path(), "maitred dev");
+    let output = shell(folder.path()).args(["-euc", DEEDS]).env("URL", &server.url).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Names of samples: `maitred_grants_total`.
+fn samples(metrics: &str) -> BTreeSet<&str> {
+    let lines = metrics.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split(['{', ' ']).next()).collect()
+}
+
+fn families(metrics: &str) -> BTreeSet<&str> {
+    metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect()
+}
+
+/// Names of ours in an expression. Word by word, so that labels and functions do not count.
+fn ours(expression: &str) -> impl Iterator<Item = &str> {
+    let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("maitred_") || word.starts_with("process_"))
+}
+
+#[test]
+fn dashboard_and_alerts_ask_for_what_there_is() {
+    let metrics = metrics();
+    let there = samples(&metrics);
+    let dashboard: Value = serde_json::from_str(&pages::read("deploy/grafana/maitred.json")).unwrap();
+    let mut asked = Vec::new();
+    expressions(&dashboard, &mut asked);
+    assert!(asked.len() >= 20, "the dashboard asks for {} things", asked.len());
+    let rules = rules();
+    assert!(rules.len() >= 8, "{} alerts", rules.len());
+    asked.extend(rules);
+    for expression in &asked {
+        for name in ours(expression) {
+            assert!(there.contains(name), "{name} of `{expression}` is not in /metrics:\n{metrics}");
+        }
+        let depth = expression.matches('(').count() == expression.matches(')').count();
+        assert!(depth, "`{expression}` is not closed");
+    }
+}
+
+/// Every `expr` of a dashboard, and the queries of its variables.
+fn expressions(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str().filter(|_| name == "expr" || name == "definition") {
+                    Some(text) => found.push(text.to_owned()),
+                    None => expressions(value, found),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| expressions(value, found)),
+        _ => {}
+    }
+}
+
+/// Every `expr:` of the alert rules; each stands on one line.
+fn rules() -> Vec<String> {
+    let text = pages::read("deploy/prometheus/alerts.yml");
+    text.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_reference_has_every_metric() {
+    let metrics = metrics();
+    let page = pages::read("docs/src/reference/metrics.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let told: BTreeSet<&str> = rows.filter(|name| !name.starts_with('{')).collect();
+    assert_eq!(told, families(&metrics));
+}
