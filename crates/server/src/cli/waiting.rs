@@ -68,6 +68,11 @@ impl Wanted {
     }
 }
 
+/// A server said it, so one is there, or was until just now: it stops, and another may come.
+fn is_of_a_server(problem: &Problem) -> bool {
+    problem.request_id.is_some()
+}
+
 fn new_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
@@ -160,7 +165,7 @@ impl Wait<'_> {
     fn may_ask_again(&self, problem: &Problem) -> bool {
         let lost = match problem.reason {
             Reason::Unknown => true,
-            Reason::Unavailable | Reason::Overloaded => self.was_heard,
+            Reason::Unavailable | Reason::Overloaded => self.was_heard || is_of_a_server(problem),
             _ => false,
         };
         lost && Instant::now() < self.until
@@ -170,7 +175,7 @@ impl Wait<'_> {
         if self.pause > Duration::from_secs(1) {
             self.progress.say(&format!("waiting for the server: {}", problem.message));
         }
-        self.was_heard |= problem.reason == Reason::Unknown;
+        self.was_heard |= problem.reason == Reason::Unknown || is_of_a_server(problem);
         tokio::time::sleep(self.pause).await;
         self.pause = (self.pause * 2).min(Duration::from_secs(5));
     }

@@ -8,6 +8,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::stage::{Stage, command, done, until};
 
 #[test]
@@ -70,9 +72,10 @@ fn tokens_come_from_a_file_or_the_environment() {
     server.wait().unwrap();
 }
 
-/// The server dies under a waiting command and comes back on the same folder: the command keeps its place.
+/// The server dies, or is stopped, under a waiting command and comes back on the same folder: the command keeps its
+/// place.
 #[test]
-fn a_wait_survives_the_servers_death() {
+fn a_wait_survives_the_servers_end() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap().to_string();
@@ -92,9 +95,12 @@ fn a_wait_survives_the_servers_death() {
     let mut waiting = command(&url, &["acquire", "l", "--slot", "b"]);
     let waiting = waiting.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until("b waits", || run(&["limits", "list"]).stdout.starts_with("l\t1\t0\t1\t1\t"));
-    server.kill().unwrap();
-    server.wait().unwrap();
-    let mut server = start();
+    for ending in [Signal::KILL, Signal::TERM] {
+        kill_process(Pid::from_child(&server), ending).unwrap();
+        server.wait().unwrap();
+        server = start();
+        until("b waits again", || run(&["limits", "list"]).stdout.starts_with("l\t1\t0\t1\t1\t"));
+    }
     run(&["release", "a"]).prints("a\tyes\treleased\n");
     let taken = done(waiting.wait_with_output().unwrap());
     assert_eq!((taken.status, taken.stdout.as_str()), (0, "b\n"));
