@@ -97,3 +97,13 @@ fn the_reference_has_every_metric() {
     let told: BTreeSet<&str> = rows.filter(|name| !name.starts_with('{')).collect();
     assert_eq!(told, families(&metrics));
 }
+
+#[test]
+fn every_alert_says_what_to_do() {
+    let alerts = pages::read("deploy/prometheus/alerts.yml");
+    let alerts: Vec<&str> = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let page = pages::read("docs/src/how-to/alerts.md");
+    let told = page.lines().filter_map(|line| line.strip_prefix("| Maitred")?.split(' ').next());
+    let told: Vec<String> = told.map(|name| format!("Maitred{name}")).collect();
+    assert_eq!(told, alerts);
+}

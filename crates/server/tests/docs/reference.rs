@@ -58,12 +58,14 @@ fn printed(words: &[&str]) -> String {
 fn http_is_as_the_openapi_document_says() {
     let document: Value = serde_json::from_str(&pages::read("openapi/v1.json")).unwrap();
     let mut page = format!("# HTTP\n\n{HOW}{}\n\n", document["info"]["description"].as_str().unwrap());
-    page += "Bodies are JSON. A refused call is answered with a [problem](errors.md). `openapi/v1.json` has every \
+    page += "Bodies are JSON. Where a server wants tokens, each call needs one of the role in the table, or a higher one. A refused call is answered with a [problem](errors.md). `openapi/v1.json` has every \
              schema, and a server gives the same document under `/openapi.json`.\n";
     let operations = operations(&document);
-    page += "\n| | route | what it does |\n|---|---|---|\n";
+    page += "\n| | route | role | what it does |\n|---|---|---|---|\n";
     for operation in &operations {
-        let _ = writeln!(page, "| {} | `{}` | {} |", operation.method, operation.path, operation.summary());
+        let Operation { method, path, is } = operation;
+        let role = is["x-role"].as_str().expect("every route says which role it needs");
+        let _ = writeln!(page, "| {method} | `{path}` | {role} | {} |", operation.summary());
     }
     common_headers(&mut page, &operations);
     for operation in &operations {

@@ -15,7 +15,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    pages::{self, Block},
+    pages::{self, Block, Page},
     server::{Server, shell},
 };
 
@@ -31,19 +31,28 @@ struct Session {
 
 #[test]
 fn snippets_do_what_they_show() {
-    let mut ran = 0;
-    for page in pages::all() {
-        let mut session = Session::new();
-        for block in pages::blocks(&page.text) {
-            if let Err(why) = session.take(&block) {
-                panic!("docs/src/{}:{}: {why}", page.name, block.line);
-            }
-        }
-        let is_guide = page.name.starts_with("tutorials/") && !page.name.ends_with("README.md");
-        assert!(!is_guide || session.ran > 0, "{}: a tutorial without a snippet that is run", page.name);
-        ran += session.ran;
-    }
+    let pages = pages::all();
+    let ran: usize = std::thread::scope(|scope| {
+        let running: Vec<_> = pages.iter().map(|page| scope.spawn(|| play(page))).collect();
+        running.into_iter().map(|page| page.join().expect("what is wrong stands above")).sum()
+    });
     assert!(ran >= 20, "only {ran} snippets were found");
+}
+
+/// One page from top to bottom. How many snippets ran.
+fn play(page: &Page) -> usize {
+    let mut session = Session::new();
+    for block in pages::blocks(&page.text) {
+        if let Err(why) = session.take(&block) {
+            panic!("docs/src/{}:{}: {why}", page.name, block.line);
+        }
+    }
+    assert!(
+        !page.name.starts_with("tutorials/") || session.ran > 0,
+        "{}: nothing of this tutorial is run",
+        page.name
+    );
+    session.ran
 }
 
 impl Session {

@@ -67,6 +67,15 @@ fn every_bound_is_told_as_it_is() {
     assert!(unknown.is_empty(), "{page}: the code has no {unknown:?}");
 }
 
+#[test]
+fn the_bound_of_written_is_the_size_of_a_record() {
+    let code = pages::read("crates/maitred/src/local/sequencer/mod.rs");
+    let line = code.lines().find_map(|line| line.strip_prefix("const RECORD_COMMANDS_MAX: usize = "));
+    let most = number(line.unwrap().trim_end_matches(';')).unwrap();
+    let told = format!("at most {} decisions", with_commas(most));
+    assert!(pages::read("docs/src/explanation/durability.md").contains(&told), "{told}");
+}
+
 /// `pub const NAME: Kind = 30 * DAY_MS;` and `name: 10_000,` with their numbers.
 fn in_code(text: &str) -> BTreeMap<String, u64> {
     let constant = |line: &str| {
