@@ -6,6 +6,7 @@
 //! ask again with the same id. A call that only reads is never unknown: it changed nothing.
 
 mod events;
+mod health;
 mod judge;
 mod route;
 

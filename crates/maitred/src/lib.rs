@@ -97,6 +97,8 @@ pub use maitred_engine::{
 };
 // What `NodeOptions::memory` is made of; the server's scenario player uses it.
 pub use maitred_journal::{Memory, SystemClock};
+// Is the journal in a folder whole? For the command line.
+pub use maitred_journal::{JournalError, Verified, verify};
 pub use maitred_permits::{permits, plan};
 pub use releaser::Leftovers;
 pub use slot::{Released, Slot};

@@ -5,7 +5,12 @@
 //! to do next; its kind is the exit status ([`exit`]).
 
 mod acquire;
+mod agent;
+mod agents;
 mod apply;
+mod backup;
+mod completions;
+mod doctor;
 mod exit;
 mod explain;
 mod failure;
@@ -27,7 +32,7 @@ mod waiting;
 
 use std::{future::Future, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{
     cli::failure::Failure,
@@ -79,6 +84,18 @@ enum Verb {
     Rates(rates::RatesArgs),
     /// See what runs hold and wait for
     Runs(runs::RunsArgs),
+    /// What is wrong, and what to do about it
+    Doctor(doctor::DoctorArgs),
+    /// Read a data folder to the end: is it whole?
+    Verify(backup::VerifyArgs),
+    /// Copy the data folder of a stopped server, and check the copy
+    Backup(backup::BackupArgs),
+    /// Which server to talk to when no flag says
+    Agent(agent::AgentArgs),
+    /// Completions for a shell
+    Completions(completions::CompletionsArgs),
+    /// Manual pages
+    Man(completions::ManArgs),
     /// Make, list and revoke the tokens of a server
     Token(token::TokenArgs),
     /// Deploy the limits of a file
@@ -131,11 +148,20 @@ impl Verb {
             Verb::Audit(args) => args.connect.json,
             Verb::Rates(args) => args.connect.json,
             Verb::Runs(args) => args.connect.json,
+            Verb::Doctor(args) => args.connect.json,
+            Verb::Verify(args) => args.form.json,
+            Verb::Backup(args) => args.form.json,
+            Verb::Agent(args) => args.json,
             Verb::Token(args) => args.json,
             Verb::Apply(args) => args.connect.json,
             Verb::Plan(args) => args.json,
             Verb::Scenario(args) => args.json,
-            Verb::Serve(_) | Verb::Dev(_) | Verb::ExitCodes | Verb::Openapi => false,
+            Verb::Serve(_)
+            | Verb::Dev(_)
+            | Verb::ExitCodes
+            | Verb::Openapi
+            | Verb::Completions(_)
+            | Verb::Man(_) => false,
         }
     }
 
@@ -152,6 +178,12 @@ impl Verb {
             Verb::Audit(args) => block_on(history::audit(args)),
             Verb::Rates(args) => block_on(rates::run(args)),
             Verb::Runs(args) => block_on(runs::run(args)),
+            Verb::Doctor(args) => block_on(doctor::run(args)),
+            Verb::Verify(args) => backup::verify(&args),
+            Verb::Backup(args) => backup::backup(&args),
+            Verb::Agent(args) => agent::run(args),
+            Verb::Completions(args) => completions::completions(&args, Cli::command()),
+            Verb::Man(args) => completions::man(&args, Cli::command()),
             Verb::Token(args) => token::run(args),
             Verb::Apply(args) => block_on(apply::run(args)),
             Verb::Plan(args) => plan::run(&args),

@@ -71,6 +71,14 @@ impl Output {
     }
 }
 
+/// What another program reads, byte for byte.
+pub fn raw(bytes: &[u8]) {
+    let mut out = io::stdout().lock();
+    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
 /// Talk beside the data: on stderr, so that pipes stay clean.
 pub fn note(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");

@@ -7,13 +7,7 @@ use maitred::FarOptions;
 use serde::Serialize;
 
 use crate::{
-    cli::{
-        exit,
-        failure::Failure,
-        output::Output,
-        session::{ConnectOptions, DEFAULT_URL},
-        text,
-    },
+    cli::{exit, failure::Failure, output::Output, session::ConnectOptions, text},
     scenario::{self, Difference, Report, Stage},
 };
 
@@ -88,7 +82,7 @@ pub async fn run(args: ScenarioArgs) -> Result<u8, Failure> {
 fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
     if let Some(url) = &args.server {
         let connect = ConnectOptions {
-            url: DEFAULT_URL.to_owned(),
+            url: None,
             agent: None,
             token_file: args.token_file.clone(),
             json: args.json,

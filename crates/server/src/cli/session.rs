@@ -1,12 +1,16 @@
 //! The server that a command talks to.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use maitred::{Client, Far, FarOptions};
 use maitred_api::{Answer, Call, Context, LimitAnswer, LimitSlotsAnswer, Problem, Reason, SlotAnswer};
 
 use crate::{
-    cli::{exit, failure::Failure, output::Output, text},
+    cli::{agents::Agents, exit, failure::Failure, output::Output, text},
     config::DEFAULT_NAMESPACE,
     deploy,
 };
@@ -17,9 +21,9 @@ const NAMES_WITHIN: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args, Clone, Debug)]
 pub struct ConnectOptions {
-    /// The server
-    #[arg(long, global = true, value_name = "URL", env = "MAITRED_URL", default_value = DEFAULT_URL, help_heading = "Server")]
-    pub url: String,
+    /// The server [default: that of the agent in use, else http://127.0.0.1:7654]
+    #[arg(long, global = true, value_name = "URL", env = "MAITRED_URL", help_heading = "Server")]
+    pub url: Option<String>,
     /// The namespace: which installation [default: default]
     #[arg(long, global = true, value_name = "ID", env = "MAITRED_AGENT", help_heading = "Server")]
     pub agent: Option<String>,
@@ -51,9 +55,15 @@ pub struct Session {
 
 impl Session {
     pub fn open(options: &ConnectOptions) -> Result<Session, Failure> {
-        let far = FarOptions { token: options.token()?, ..FarOptions::default() };
-        let far = Far::connect(&options.url, far)?;
-        let context = Context { namespace: options.agent.clone(), by: Some(caller()), ..Context::default() };
+        let agent = Agents::read()?.in_use();
+        let token = match options.token()? {
+            Some(token) => Some(token),
+            None => agent.token_file.as_deref().map(read_token).transpose()?,
+        };
+        let url = options.url.clone().or(agent.url).unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let far = Far::connect(&url, FarOptions { token, ..FarOptions::default() })?;
+        let namespace = options.agent.clone().or(agent.namespace);
+        let context = Context { namespace, by: Some(caller()), ..Context::default() };
         let out = Output::new(options.json, options.header);
         Ok(Session { client: Client::Far(far), context, out })
     }
@@ -139,19 +149,18 @@ impl Session {
 impl ConnectOptions {
     /// The token's file wins over the environment.
     pub fn token(&self) -> Result<Option<String>, Failure> {
-        let Some(path) = &self.token_file else {
-            return Ok(std::env::var("MAITRED_TOKEN").ok().filter(|token| !token.is_empty()));
-        };
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(
-                exit::NOT_ALLOWED,
-                format!("the token file {} cannot be read: {error}", path.display()),
-            )
-        })?;
-        first_token(&text).map(Some).ok_or_else(|| {
-            Failure::new(exit::NOT_ALLOWED, format!("the token file {} has no token", path.display()))
-        })
+        match &self.token_file {
+            Some(path) => read_token(path).map(Some),
+            None => Ok(std::env::var("MAITRED_TOKEN").ok().filter(|token| !token.is_empty())),
+        }
     }
+}
+
+fn read_token(path: &Path) -> Result<String, Failure> {
+    let refused =
+        |why: String| Failure::new(exit::NOT_ALLOWED, format!("the token file {} {why}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
+    first_token(&text).ok_or_else(|| refused("has no token".to_owned()))
 }
 
 /// The server's own file will do: `TOKEN` or `NAME TOKEN` a line, `#` starts a comment.

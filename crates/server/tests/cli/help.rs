@@ -6,7 +6,7 @@ fn run(args: &[&str]) -> Done {
 
 #[test]
 fn every_command_has_a_page_with_examples() {
-    let pages: [&[&str]; 34] = [
+    let pages: [&[&str]; 44] = [
         &[],
         &["serve"],
         &["dev"],
@@ -34,6 +34,16 @@ fn every_command_has_a_page_with_examples() {
         &["runs", "list"],
         &["runs", "show"],
         &["limits", "watch"],
+        &["doctor"],
+        &["verify"],
+        &["backup"],
+        &["agent"],
+        &["agent", "add"],
+        &["agent", "use"],
+        &["agent", "ls"],
+        &["agent", "rm"],
+        &["completions"],
+        &["man"],
         &["token"],
         &["token", "create"],
         &["token", "ls"],
@@ -127,4 +137,21 @@ fn scenario_files_are_played_and_what_differs_is_named() {
     );
     assert!(wrong.stdout.contains("no-such-file.txt: No such file"), "{wrong:?}");
     assert_eq!(run(&["scenario", "--journal", "postgres://x", file]).status, 2);
+}
+
+#[test]
+fn completions_and_pages_are_made_from_the_command_line() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]);
+        assert_eq!((script.status, script.stderr.as_str()), (0, ""), "{shell}");
+        assert!(script.stdout.contains("max-hold") && script.stdout.contains("explain"), "{shell}");
+    }
+    assert_eq!(run(&["completions", "nosuch"]).status, 2);
+    assert!(run(&["man"]).stdout.contains(".TH maitred 1"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    run(&["man", path]).prints("");
+    let page = std::fs::read_to_string(folder.path().join("maitred-limits-watch.1")).unwrap();
+    assert!(page.contains("lost connection"), "{page}");
+    assert_eq!(run(&["man", "/nonexistent/folder"]).status, 1);
 }

@@ -1,8 +1,11 @@
 //! The command line as its users see it: whole output, stderr and exit status, against a server in this process
 //! whose clock stands still until a test moves it.
 
+mod agents;
 mod apply;
+mod doctor;
 mod help;
+mod keeping;
 mod limits;
 mod looking_back;
 mod plan;

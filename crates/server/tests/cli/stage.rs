@@ -124,6 +124,7 @@ pub fn command(url: &str, args: &[&str]) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MAITRED_")) {
         command.env_remove(name);
     }
+    command.env("XDG_CONFIG_HOME", "/nonexistent");
     command.args(args).env("MAITRED_URL", url).env("USER", "ops").stdin(Stdio::null());
     command
 }
