@@ -37,6 +37,14 @@ fn said(child: &mut Child) -> String {
     text
 }
 
+impl Server {
+    /// Asks it to end, and waits until it has.
+    pub fn stop(mut self) {
+        let asked = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(asked.success() && self.child.wait().unwrap().success(), "an orderly end");
+    }
+}
+
 /// As rough as `kill -9`.
 impl Drop for Server {
     fn drop(&mut self) {
@@ -48,7 +56,7 @@ impl Drop for Server {
 /// A shell that finds the binary that is tested, and nothing of the caller's settings.
 pub fn shell(folder: &Path) -> Command {
     let mut shell = Command::new("bash");
-    shell.current_dir(folder).stdin(Stdio::null());
+    shell.current_dir(folder).stdin(Stdio::null()).env("HOME", folder).env_remove("XDG_CONFIG_HOME");
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MAITRED_")) {
         shell.env_remove(name);
     }

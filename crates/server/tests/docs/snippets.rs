@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `toml file NAME` | it is written to that file |
 //! | `sh serve` | it is started and goes on; a server started before is killed with signal 9 |
+//! | `sh stop` | the server is asked to end (signal 15), and has ended |
 //! | `sh run` | it is run on a terminal and must succeed; variables live on to the next one |
 //! | `text shows` | it is what the last one printed; `…` stands for anything |
 //! | `rust from FILE` | its lines stand in that file, which is compiled or run elsewhere |
@@ -66,6 +67,10 @@ impl Session {
             ["sh", "serve"] => {
                 self.server = None; // the old one goes before the new one comes
                 self.server = Some(Server::start(self.folder.path(), block.text.trim()));
+                Ok(())
+            }
+            ["sh", "stop"] => {
+                self.server.take().ok_or("no server runs")?.stop();
                 Ok(())
             }
             ["text", "shows"] => shows(&block.text, &self.printed),
