@@ -81,7 +81,8 @@ impl Slot {
         UNIX_EPOCH + Duration::from_millis(self.expires_at_ms)
     }
 
-    /// How long it may still be held, by this machine's steady clock. Zero once it has expired.
+    /// How long it may still be held, by this machine's steady clock: too long by the time that the grant took to get
+    /// here. Zero once it has expired.
     pub fn expires_in(&self) -> Duration {
         self.expires.saturating_duration_since(Instant::now())
     }

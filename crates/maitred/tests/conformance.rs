@@ -156,7 +156,7 @@ async fn an_expired_slot_was_taken_back(world: World) {
     let first = world.maitred.acquire("short").await.unwrap();
     let second = world.maitred.acquire("short").timeout(MINUTE).await.unwrap();
     assert!(second.fence() > first.fence());
-    assert_eq!(first.expires_in(), Duration::ZERO);
+    assert!(first.expires_in() < Duration::from_millis(100), "{:?}", first.expires_in());
     let released = first.release().await.unwrap();
     assert!(!released.released && released.state == SlotState::Expired, "{released:?}");
     second.release().await.unwrap();
