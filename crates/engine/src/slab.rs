@@ -9,7 +9,7 @@ use std::{
     ops::{Index, IndexMut},
 };
 
-const CHUNK: usize = 256;
+const CHUNK: usize = 1024;
 
 /// Where a `T` lives.
 pub(crate) struct Ref<T> {

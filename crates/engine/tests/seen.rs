@@ -132,3 +132,48 @@ fn what_changes_nothing_tells_nothing() {
     assert_eq!(house.take_events().len(), 1);
     assert_eq!(house.engine.counter(house.at, "default", "t", "k"), None);
 }
+
+/// S5: what is put back waits anew, within what is left of its timeout.
+#[test]
+fn a_slot_that_lapsed_shows_since_when_it_waits() {
+    let mut house = House::with_limit(1, Bounds::default());
+    house.acquire("a");
+    house.advance(MINUTE);
+    house.acquire("b");
+    house.advance(MINUTE);
+    let late = house.engine.slot("default", "a").expect("it waits again");
+    assert_eq!((late.asked_at, late.queued_at, late.laps), (START, START + 2 * MINUTE, 1));
+    assert_eq!(late.gives_up_at, START + support::DAY);
+    let first = house.engine.limit("default", "l").expect("it is there");
+    assert_eq!(
+        (first.oldest_queued_at, first.oldest_granted_at),
+        (Some(START + 2 * MINUTE), Some(START + 2 * MINUTE))
+    );
+    house.take_events();
+    house.advance(2 * MINUTE);
+    let granted = house.take_events().into_iter().find_map(|event| match event {
+        EventKind::SlotGranted { slot, waited_ms, .. } => Some((slot.id.to_string(), waited_ms)),
+        _ => None,
+    });
+    assert_eq!(granted, Some(("a".to_owned(), 2 * MINUTE)));
+}
+
+/// D4, O2: busy by grant, then reserved by grant; and the pages of both lists fit together.
+#[test]
+fn holders_come_by_grant_and_the_queue_in_order() {
+    let mut house = House::with_limit(4, Bounds::default());
+    for slot in ["a", "b", "c", "d", "e", "f", "g"] {
+        house.acquire(slot);
+    }
+    for slot in ["d", "b"] {
+        house.say(Verb::Confirm { slot: name(slot) });
+    }
+    let ids = |slots: Vec<maitred_engine::view::SlotView>| {
+        slots.iter().map(|slot| slot.slot.to_string()).collect::<Vec<_>>().join("")
+    };
+    assert_eq!(ids(house.engine.holders("default", "l", 0, 9)), "bdac");
+    assert_eq!(ids(house.engine.holders("default", "l", 1, 2)), "da");
+    assert_eq!(ids(house.engine.queue("default", "l", 0, 9)), "efg");
+    assert_eq!(ids(house.engine.queue("default", "l", 1, 1)), "f");
+    assert_eq!(ids(house.engine.queue("default", "l", 3, 9)), "");
+}
