@@ -188,6 +188,10 @@ impl<J: Journal> Journal for Faulty<J> {
         self.inner.head()
     }
 
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
     fn room(&self) -> Room {
         self.inner.room()
     }

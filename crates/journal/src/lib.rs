@@ -140,6 +140,12 @@ pub trait Journal: Send {
 
     fn room(&self) -> Room;
 
+    /// Whether other writers may be at work on it now. Where only one can be, whoever opens it knows that the one
+    /// before is gone.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Waits until there may be records that this handle has not appended itself. For ever, where there is only
     /// one writer. A hint: it may return early. Cancel safe.
     fn changed(&mut self) -> Answer<'_, ()>;

@@ -168,6 +168,10 @@ impl Journal for MemoryJournal {
         self.head
     }
 
+    fn is_shared(&self) -> bool {
+        self.store.durable_at_once
+    }
+
     fn room(&self) -> Room {
         let state = self.store.state();
         let reserve = state.bytes_max.unwrap_or(0) / 10;

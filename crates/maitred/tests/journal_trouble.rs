@@ -52,7 +52,8 @@ async fn a_failed_flush_ends_the_node_and_the_caller_is_told_that_nobody_knows()
     assert_eq!(problem.reason, Reason::Unknown);
     let why = tokio::time::timeout(Duration::from_secs(5), first.failed()).await.expect("it says why");
     assert!(why.contains("journal"), "{why}");
-    assert_eq!(ask(&first, acquire("b")).await.expect_err("it is gone").reason, Reason::Unavailable);
+    let problem = ask(&first, acquire("b")).await.expect_err("it is gone, or about to be");
+    assert!(matches!(problem.reason, Reason::Unavailable | Reason::Unknown), "{problem:?}");
 
     memory.lose_unsynced();
     let second = node(&memory, Vec::new()).await;

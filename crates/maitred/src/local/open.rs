@@ -25,18 +25,25 @@ pub struct Opened {
     pub clock: Arc<dyn Clock>,
 }
 
-pub async fn open(options: &NodeOptions) -> Result<Opened, StartError> {
+/// The journal that the options name.
+pub fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let mut journal: Box<dyn Journal> = match (&options.folder, &options.memory) {
-        (Some(folder), _) => Box::new(open_folder(&folder.join("journal"), clock.clone())?),
+    Ok(match (&options.folder, &options.memory) {
+        (Some(folder), _) => Box::new(open_folder(&folder.join("journal"), clock)?),
         (None, Some(memory)) => Box::new(memory.journal()),
-        (None, None) => Box::new(Memory::local(clock.clone()).journal()),
-    };
+        (None, None) => Box::new(Memory::local(clock).journal()),
+    })
+}
+
+/// Replays the journal, and gives it its birth if it is new.
+pub async fn bring_up(mut journal: Box<dyn Journal>, options: &NodeOptions) -> Result<Opened, StartError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let writer = random().0;
     let mut follower = replay(&mut *journal.archive()).await.map_err(|halt| StartError(halt.to_string()))?;
     if follower.head() == 0 {
         follower = give_birth(&mut *journal, writer).await?;
-    } else if !options.manual_clock {
+    } else if !options.manual_clock && follower.now() > 0 {
+        // Behind a birth alone nothing can be due.
         check_clock(follower.now(), clock.now(), options.accept_clock)?;
     }
     Ok(Opened { journal, follower, writer, clock })

@@ -7,7 +7,7 @@ use std::{
 };
 
 use maitred_engine::names::Namespace;
-use maitred_journal::Memory;
+use maitred_journal::{Journal, Memory};
 use tokio::sync::{mpsc, watch};
 
 use super::{
@@ -45,9 +45,14 @@ pub struct StartError(pub String);
 impl Node {
     /// Opens the journal, replays it and starts the sequencer's thread.
     pub async fn start(options: NodeOptions) -> Result<Node, StartError> {
+        Self::start_on(open::journal(&options)?, options).await
+    }
+
+    /// The same on a journal of the caller's; the options' folder then only holds the history.
+    pub async fn start_on(journal: Box<dyn Journal>, options: NodeOptions) -> Result<Node, StartError> {
         let written = options.rates_when_written.iter().map(|name| Namespace::parse(name));
         let written = written.collect::<Result<_, _>>().map_err(|error| StartError(error.to_string()))?;
-        let Opened { journal, follower, writer, clock } = open::open(&options).await?;
+        let Opened { journal, follower, writer, clock } = open::bring_up(journal, &options).await?;
         let (head, head_seen) = watch::channel(follower.head());
         let (progress, progress_seen) = watch::channel(Progress::default());
         let (store, reader, scratch) = open_history(options.folder.as_deref(), follower.head());
@@ -60,7 +65,9 @@ impl Node {
         };
         let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
         sequencer.answer_when_written(written);
-        sequencer.take_over();
+        if !journal.is_shared() {
+            sequencer.take_over();
+        }
         let (inbox, messages) = mpsc::unbounded_channel();
         let (failed, failed_seen) = watch::channel(None);
         let stream = Arc::new(Stream::new());
