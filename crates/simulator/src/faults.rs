@@ -84,6 +84,7 @@ counted! {
         NobodyThere = "nobody was there (T2a)",
         SnapshotUsed = "started from a snapshot",
         Halted = "node stopped itself",
+        AppendFull = "append found the disk full",
         StorageFull = "refused: storage full",
         GrantedAtOnce = "granted at once",
         GrantedFromQueue = "granted from the queue",

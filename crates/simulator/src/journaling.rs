@@ -110,7 +110,11 @@ impl World {
         bytes: Bytes,
     ) -> Result<Result<Stamp, AppendError>, String> {
         let at = self.store_now();
-        let appended = self.store.append(at, after, bytes.clone());
+        let appended = if self.now < self.full_until {
+            Err(AppendError::Full { bytes: bytes.len() })
+        } else {
+            self.store.append(at, after, bytes.clone())
+        };
         if let Err(AppendError::Conflict { .. }) = &appended {
             self.counts.took(Branch::Conflict);
             if self.planted == Some(Planted::IgnoresConflict) {
@@ -125,8 +129,10 @@ impl World {
                 return Ok(Ok(stamp));
             }
         }
-        if appended.is_ok() {
-            self.landed(process)?;
+        match &appended {
+            Ok(_) => self.landed(process)?,
+            Err(AppendError::Full { .. }) => self.counts.took(Branch::AppendFull),
+            Err(_) => {}
         }
         Ok(appended)
     }

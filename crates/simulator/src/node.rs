@@ -30,6 +30,8 @@ pub(crate) struct Process {
     pub stopping: bool,
     /// Records in a row that said only that time has come, and nothing came of it.
     pub in_vain: u32,
+    /// When it last asked for an append.
+    pub wrote_at: Millis,
 }
 
 impl Node {

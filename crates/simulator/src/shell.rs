@@ -21,6 +21,8 @@ use crate::{
 
 /// A node that writes so many times in a row that time has come, for nothing, is running hot.
 const IN_VAIN_MAX: u32 = 60;
+/// One that pauses between its tries is not.
+const PAUSE_MS: Millis = 500;
 
 impl World {
     /// The node on which this process runs, if it still does.
@@ -63,6 +65,7 @@ impl World {
             timer: 0,
             stopping: false,
             in_vain: 0,
+            wrote_at: 0,
         });
         self.check_node(node)?;
         self.pump(node)
@@ -117,7 +120,7 @@ impl World {
 
     /// Starts the next thing, if the process is still there, and sets its timer.
     pub(crate) fn pump(&mut self, node: usize) -> Checked {
-        let room = self.store.room();
+        let room = self.room();
         while self.nodes[node].process.is_some() {
             let clocks = self.clocks(node);
             let mut effects = Vec::new();
@@ -143,7 +146,7 @@ impl World {
         process.timer += 1;
         let (number, id) = (process.timer, process.id);
         let now = process.sequencer.now(clocks);
-        if let Some(at) = process.sequencer.wake_at() {
+        if let Some(at) = process.sequencer.wake_at(clocks) {
             self.after(at.saturating_sub(now).max(1), Event::Timer { process: id, number });
         }
         Ok(())
@@ -194,8 +197,11 @@ impl World {
         let Body::Batch(batch) = entry.body else { return Ok(()) };
         let only_time = batch.commands == [Command::Advance];
         let due_at = self.witness.engine().and_then(|engine| engine.next_due());
+        let now = self.now;
         let process = self.process(node);
-        process.in_vain = if only_time { process.in_vain + 1 } else { 0 };
+        let pauses = now > process.wrote_at + PAUSE_MS;
+        process.in_vain = if only_time && !pauses { process.in_vain + 1 } else { 0 };
+        process.wrote_at = now;
         if process.in_vain > IN_VAIN_MAX {
             return Err(format!(
                 "node {node} writes that time has come, again and again; next due {due_at:?}"

@@ -82,16 +82,17 @@ impl Store {
         }
     }
 
+    /// False if there is no room for it.
     pub(crate) fn save_snapshot(
         &mut self,
         snapshot: Snapshot,
         trim_to: Position,
-    ) -> Result<(), JournalError> {
+    ) -> Result<bool, JournalError> {
         match self {
             Store::Local(local) => local.save_snapshot(snapshot, trim_to),
             Store::Shared(shared) => {
                 shared.save_snapshot(snapshot);
-                Ok(())
+                Ok(true)
             }
         }
     }

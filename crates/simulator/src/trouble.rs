@@ -65,7 +65,11 @@ impl World {
             Fault::DiskError => return self.disk_error(),
             Fault::DiskFull => {
                 self.fill_up(true);
-                self.for_a_while(fault, |_, _| {});
+                let ms = 1 + self.chance.below(12 * MINUTE_MS);
+                if self.chance.percent(40) {
+                    self.full_until = self.now + ms;
+                }
+                self.after(ms, Event::Over { fault });
             }
             Fault::JournalOutage => self.for_a_while(fault, |world, until| world.store_down_until = until),
             Fault::CutOff => self.for_a_while(fault, |world, until| world.nodes[node].cut_off_until = until),
@@ -139,7 +143,8 @@ impl World {
         self.plan.healed = true;
         self.well_since = Some(self.now);
         self.outages_ms -= self.outage_until.saturating_sub(self.now);
-        (self.slow_until, self.store_down_until, self.outage_until) = (0, 0, 0);
+        (self.slow_until, self.full_until) = (0, 0);
+        (self.store_down_until, self.outage_until) = (0, 0);
         self.fill_up(false);
         for node in 0..self.nodes.len() {
             self.nodes[node].boot.run(self.now, 0);

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use maitred::local::sequencer::Input;
 use maitred_api::{Answer, Problem};
 use maitred_engine::time::{HOUR_MS, MINUTE_MS, Millis, SECOND_MS};
-use maitred_journal::Position;
+use maitred_journal::{Position, Room};
 
 use crate::{
     Planted,
@@ -141,6 +141,8 @@ pub(crate) struct World {
     pub store_ahead_ms: i64,
     pub store_down_until: Millis,
     pub slow_until: Millis,
+    /// Even the reserve is used up until then.
+    pub full_until: Millis,
     pub outage_until: Millis,
     /// Since when there are no more faults.
     pub well_since: Option<Millis>,
@@ -182,6 +184,7 @@ impl World {
             store_ahead_ms: 0,
             store_down_until: 0,
             slow_until: 0,
+            full_until: 0,
             outage_until: 0,
             well_since: None,
             outages_ms: 0,
@@ -283,6 +286,10 @@ impl World {
         self.well_since.is_some_and(|since| self.now > since + 12 * MINUTE_MS)
     }
 
+    pub(crate) fn room(&self) -> Room {
+        if self.now < self.full_until { Room::Reserve } else { self.store.room() }
+    }
+
     pub(crate) fn store_now(&self) -> Millis {
         self.now.saturating_add_signed(self.store_ahead_ms)
     }
@@ -318,11 +325,11 @@ impl World {
             self.witness.snapshot().filter(|it| is_open && it.position > self.snapshot_last)
         {
             let position = snapshot.position;
-            if self.store.save_snapshot(snapshot, self.snapshot_before).is_ok() {
-                (self.snapshot_before, self.snapshot_last) = (self.snapshot_last, position);
-            } else {
+            match self.store.save_snapshot(snapshot, self.snapshot_before) {
+                Ok(true) => (self.snapshot_before, self.snapshot_last) = (self.snapshot_last, position),
+                Ok(false) => {}
                 // The keeper of snapshots ends the process when it fails.
-                self.stop_all_processes(None)?;
+                Err(_) => self.stop_all_processes(None)?,
             }
         }
         Ok(())

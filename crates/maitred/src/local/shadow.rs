@@ -5,7 +5,7 @@
 //! The history is written before the snapshot that covers the same records is kept. So after a restart from the
 //! newest snapshot no record is missing from the history, and those that are in it already are passed over.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
 use maitred_journal::{Archive, JournalError, Position};
 use tokio::sync::watch;
@@ -38,16 +38,19 @@ impl Shadow {
         self.mark_gap(&follower);
         let mut kept = follower.head();
         let mut kept_before = None;
+        let mut next = kept + self.snapshot_every;
         loop {
             let writer_is_gone = self.head.changed().await.is_err();
             if !writer_is_gone {
                 tokio::time::sleep(GATHER).await;
             }
             self.follow(&mut follower).await?;
-            if follower.head() >= kept + self.snapshot_every {
-                self.save(&follower, kept_before).await?;
-                kept_before = Some(kept);
-                kept = follower.head();
+            if follower.head() >= next {
+                next = follower.head() + self.snapshot_every;
+                if self.save(&follower, kept_before).await? {
+                    kept_before = Some(kept);
+                    kept = follower.head();
+                }
             }
             if writer_is_gone {
                 return Ok(());
@@ -107,14 +110,22 @@ impl Shadow {
         }
     }
 
-    /// Keeps the state, then lets go of the records that the snapshot before last already covers.
-    async fn save(&mut self, follower: &Follower, before: Option<Position>) -> Result<(), Halt> {
-        let Some(snapshot) = follower.snapshot() else { return Ok(()) };
-        self.archive.save_snapshot(snapshot).await.map_err(failed)?;
-        match before {
-            Some(position) => self.archive.trim(position).await.map_err(failed),
-            None => Ok(()),
+    /// Keeps the state, then lets go of the records that the snapshot before last already covers. False if there was
+    /// no room for it: on a full disk the limiter goes on without, since what gives back must still work.
+    async fn save(&mut self, follower: &Follower, before: Option<Position>) -> Result<bool, Halt> {
+        let Some(snapshot) = follower.snapshot() else { return Ok(false) };
+        match self.archive.save_snapshot(snapshot).await {
+            Ok(()) => {}
+            Err(JournalError::Io { source, place }) if source.kind() == ErrorKind::StorageFull => {
+                tracing::warn!(%place, "no room for a snapshot; free space on the disk of the journal");
+                return Ok(false);
+            }
+            Err(error) => return Err(failed(error)),
         }
+        if let Some(position) = before {
+            self.archive.trim(position).await.map_err(failed)?;
+        }
+        Ok(true)
     }
 }
 

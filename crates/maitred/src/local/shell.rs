@@ -99,8 +99,9 @@ impl Shell {
 
     /// Waits for something to do, then takes all that is there. False when nobody can ask any more.
     async fn gather(&mut self, stopping: &mut bool) -> bool {
-        let now = self.sequencer.now(self.clocks());
-        let due_in = self.sequencer.wake_at().map(|at| Duration::from_millis(at.saturating_sub(now)));
+        let clocks = self.clocks();
+        let now = self.sequencer.now(clocks);
+        let due_in = self.sequencer.wake_at(clocks).map(|at| Duration::from_millis(at.saturating_sub(now)));
         let attest_in = self.attest_at.map(|at| at.saturating_duration_since(Instant::now()));
         let timer = async {
             match due_in.into_iter().chain(attest_in).min() {

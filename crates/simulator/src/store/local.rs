@@ -1,6 +1,7 @@
 //! The real local journal on a simulated disk.
 
 use std::{
+    io::ErrorKind,
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -14,7 +15,7 @@ use maitred_journal::{
 };
 
 /// Small, so that segments are begun and given back often.
-const SEGMENT_BYTES: u64 = 128 * 1024;
+const SEGMENT_BYTES: u64 = 64 * 1024;
 const READ_BYTES: usize = 1 << 20;
 
 pub(crate) struct LocalStore {
@@ -120,10 +121,17 @@ impl LocalStore {
         &mut self,
         snapshot: Snapshot,
         trim_to: Position,
-    ) -> Result<(), JournalError> {
-        let Some((_, archive)) = &mut self.open else { return Ok(()) };
-        at_once(archive.save_snapshot(snapshot))?;
-        at_once(archive.trim(trim_to))
+    ) -> Result<bool, JournalError> {
+        let Some((_, archive)) = &mut self.open else { return Ok(false) };
+        match at_once(archive.save_snapshot(snapshot)) {
+            // On a full disk the keeper of snapshots goes on without.
+            Err(JournalError::Io { source, .. }) if source.kind() == ErrorKind::StorageFull => {
+                return Ok(false);
+            }
+            saved => saved?,
+        }
+        at_once(archive.trim(trim_to))?;
+        Ok(true)
     }
 
     pub(crate) fn room(&self) -> Room {

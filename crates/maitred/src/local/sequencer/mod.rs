@@ -53,6 +53,8 @@ const RECORD_COMMANDS_MAX: usize = 8_192;
 pub const COMMAND_BYTES_MAX: usize = RECORD_BYTES_MAX - 1024;
 /// How much longer than the last writer another node waits before it writes what is due.
 const RANK_MS: Millis = 20;
+/// How long after the journal had no room for anything it is tried again.
+const FULL_PAUSE_MS: Millis = 1_000;
 /// Reads that wait for a later revision.
 const LATER_MAX: usize = 10_000;
 
@@ -217,6 +219,8 @@ pub struct Sequencer<R> {
     /// Others may have appended.
     behind: bool,
     room: Room,
+    /// The journal had no room even for what gives back: nothing is appended before the boot clock shows this.
+    full_until: Option<Millis>,
 }
 
 impl<R> Sequencer<R> {
@@ -236,6 +240,7 @@ impl<R> Sequencer<R> {
             advancing: None,
             behind: false,
             room: Room::Ample,
+            full_until: None,
         }
     }
 
@@ -268,9 +273,13 @@ impl<R> Sequencer<R> {
         self.answers.waiters.len()
     }
 
-    /// Whether everything asked has been carried out and published.
+    /// Whether everything asked has been carried out and published. What is left undone only because the journal is
+    /// full, and nobody waits for, does not count.
     pub fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Idle) && self.pending.is_empty() && self.reads.is_empty()
+        let nobody_waits =
+            self.full_until.is_some() && self.pending.iter().all(|pending| pending.reply.is_none());
+        let is_done = self.pending.is_empty() || nobody_waits;
+        matches!(self.phase, Phase::Idle) && is_done && self.reads.is_empty()
     }
 
     pub fn set_room(&mut self, room: Room) {
@@ -278,11 +287,14 @@ impl<R> Sequencer<R> {
     }
 
     /// When this node must be pumped again even if nothing comes in.
-    pub fn wake_at(&self) -> Option<Millis> {
-        match self.phase {
-            Phase::Idle if self.time.manual().is_none() => Some(self.engine()?.next_due()? + self.rank_ms()),
-            _ => None,
+    pub fn wake_at(&self, clocks: Clocks) -> Option<Millis> {
+        if !matches!(self.phase, Phase::Idle) || self.time.manual().is_some() {
+            return None;
         }
+        let due = self.engine().and_then(Engine::next_due).map(|due| due + self.rank_ms());
+        let Some(until) = self.full_until else { return due };
+        let again = self.now(clocks) + until.saturating_sub(clocks.boot);
+        if self.pending.is_empty() { due.map(|due| due.max(again)) } else { Some(again) }
     }
 
     fn rank_ms(&self) -> Millis {
@@ -323,6 +335,9 @@ impl<R> Sequencer<R> {
             self.behind = false;
             self.phase = Phase::Catching;
             effects.push(Effect::Read { after: self.follower.head() });
+            return;
+        }
+        if self.full_until.is_some_and(|until| clocks.boot < until) {
             return;
         }
         self.step_manual_clock(clocks, effects);

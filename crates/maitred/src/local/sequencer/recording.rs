@@ -4,7 +4,10 @@ use bytes::Bytes;
 use maitred_engine::{Engine, command::Command, event::Event, outcome::Outcome};
 use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
 
-use super::{Effect, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, settling::storage_full};
+use super::{
+    Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer,
+    settling::{is_end_of_line, slot_unknown, storage_full},
+};
 use crate::local::{
     answer::AsOf,
     follower::Halt,
@@ -54,7 +57,7 @@ impl<R> Sequencer<R> {
             Err(AppendError::Conflict { .. } | AppendError::Unknown(_)) => self.resolve(flight, effects),
             Err(AppendError::Full { .. }) => {
                 self.room = Room::Reserve;
-                self.refuse_what_takes(flight, effects);
+                self.refuse_what_takes(clocks, flight, effects);
             }
             Err(AppendError::Broken(what)) => self.halt(Halt::Journal(what), effects),
         }
@@ -73,16 +76,27 @@ impl<R> Sequencer<R> {
         }
     }
 
-    /// Nothing was written. What gives back is tried once more by itself, the rest is refused.
-    pub(super) fn refuse_what_takes(&mut self, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
+    /// Nothing was written. What gives back is tried once more by itself, the rest is refused. If nothing at all has
+    /// room, the node pauses; that a caller has gone or waits no more is then said when there is room again.
+    fn refuse_what_takes(&mut self, clocks: Clocks, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
         let alone = flight.waiting.iter().all(|pending| self.gives_back(&pending.command));
-        for mut pending in flight.waiting.into_iter().rev() {
+        self.full_until = alone.then_some(clocks.boot + FULL_PAUSE_MS);
+        let mut kept = Vec::new();
+        for mut pending in flight.waiting {
             if !alone && self.gives_back(&pending.command) {
-                self.pending.push_front(pending);
-            } else if let Some(reply) = pending.reply.take() {
-                effects.push(Effect::Answer { reply, answer: Err(storage_full()) });
+                kept.push(pending);
+                continue;
+            }
+            let ends_line = is_end_of_line(&pending.command);
+            if let Some(reply) = pending.reply.take() {
+                let problem = if ends_line { slot_unknown() } else { storage_full() };
+                effects.push(Effect::Answer { reply, answer: Err(problem) });
+            }
+            if ends_line {
+                kept.push(pending);
             }
         }
+        self.put_back(kept);
     }
 
     pub(super) fn gives_back(&self, command: &Command) -> bool {
@@ -108,6 +122,7 @@ impl<R> Sequencer<R> {
             let halt = Halt::Gap { expected, found: stamp.position };
             return self.halt(halt, effects);
         }
+        self.full_until = None;
         let InFlight { entry, bytes, waiting } = flight;
         let record = Record { position: stamp.position, at: stamp.at, bytes };
         self.take(clocks, (&record, &entry), Some(stamp), waiting, effects);

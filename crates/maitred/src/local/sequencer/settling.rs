@@ -113,6 +113,21 @@ pub(super) fn storage_full() -> Problem {
     Problem::new(Reason::StorageFull, message)
 }
 
+/// What came of an acquire is in the journal; that its wait is over could not be written.
+pub(super) fn slot_unknown() -> Problem {
+    let message = "the disk of the journal is full: what has become of the slot cannot be told; ask again with the same slot id";
+    Problem::new(Reason::Unknown, message)
+}
+
+/// What the node itself has to say of the lines it holds or held. Nobody says it again.
+pub(super) fn is_end_of_line(command: &Command) -> bool {
+    match command {
+        Command::DropLines { .. } => true,
+        Command::In(request) => matches!(request.verb, Verb::HangUp { .. } | Verb::EndLine { .. }),
+        _ => false,
+    }
+}
+
 /// What callers are told when the node stops while they wait.
 pub(super) fn stopping() -> Problem {
     Problem::new(Reason::Unavailable, "the server is stopping; ask again with the same slot id")
