@@ -52,6 +52,7 @@
 //!   not remembered; `not_released` and `over` are verdicts and are. Forgotten 24 h after first use. Form is checked
 //!   before the id. `too_old` and `idempotency_full` (B1) are left out.
 //! - **S15** is a declared limit with a name of its own and `hold: run` on its slots: nothing to add here.
+#![forbid(unsafe_code)]
 
 mod chance;
 mod form;

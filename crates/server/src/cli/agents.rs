@@ -6,7 +6,7 @@
 //! [agents.prod]
 //! url = "http://limits.example:7654"
 //! namespace = "eu"
-//! token_file = "/home/ana/.config/maitred/prod.token"
+//! token_file = "~/.config/maitred/prod.token"
 //! ```
 
 use std::{
