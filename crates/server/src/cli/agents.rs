@@ -6,7 +6,7 @@
 //! [agents.prod]
 //! url = "http://limits.example:7654"
 //! namespace = "eu"
-//! token_file = "~/.config/maitred/prod.token"
+//! token_file = "/etc/maitred/prod.token"
 //! ```
 
 use std::{
