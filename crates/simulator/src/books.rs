@@ -244,10 +244,7 @@ pub(crate) fn revision(answer: &Answer) -> u64 {
         Answer::Decision(it) => it.revision,
         Answer::LimitSlots(it) => it.revision,
         Answer::Limit(it) => it.revision,
-        Answer::Limits(it) => it.revision,
-        Answer::Run(it) => it.revision,
-        Answer::Runs(it) => it.revision,
-        Answer::Keys(it) => it.revision,
         Answer::Done(it) => it.revision,
+        other => unreachable!("nobody here asks for {other:?}"),
     }
 }
