@@ -6,7 +6,7 @@ use maitred_server::token::{Role, Tokens, kept};
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
-use crate::support::{Heard, Rig, eventually, request, rig_with};
+use crate::support::{Heard, Line, Rig, eventually, request, rig_with};
 
 const LIMIT: &str = r#"{"capacity":1,"max_hold":"10m"}"#;
 
@@ -160,6 +160,28 @@ async fn prefixes_bound_what_is_done_and_seen() {
 }
 
 #[tokio::test]
+async fn events_of_other_limits_are_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Read, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["voice-calls", "gpu"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+    }
+    let mut stream = rig.line().await;
+    stream.say(request("GET", "/v1/events", &[&bounded.0], "")).await;
+    let mut told = Vec::new();
+    read_until(&mut stream, &mut told, "event: snapshot").await;
+    for (slot, limit) in [("s-gpu", "gpu"), ("s-voice", "voice-calls")] {
+        let fields = format!(r#"{{"slot":"{slot}","limit":"{limit}","confirm":"auto"}}"#);
+        admin.ask(&rig, "POST", "/v1/slots", &fields).await.ok();
+    }
+    read_until(&mut stream, &mut told, "slot_granted").await;
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("s-voice") && !told.contains("gpu"), "{told}");
+}
+
+#[tokio::test]
 async fn tokens_come_and_go_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let rig = guarded(folder.path()).await;
@@ -171,15 +193,19 @@ async fn tokens_come_and_go_while_the_server_runs() {
     let mut stream = rig.line().await;
     stream.say(request("GET", "/v1/events", &[&bearer.0], "")).await;
     let mut told = Vec::new();
-    while !String::from_utf8_lossy(&told).contains("event: snapshot") {
-        assert!(stream.0.read_buf(&mut told).await.unwrap() > 0);
-    }
+    read_until(&mut stream, &mut told, "event: snapshot").await;
     kept::revoke(folder.path(), "read0").unwrap();
     let until_its_end = async { while stream.0.read_buf(&mut told).await.unwrap() > 0 && !is_over(&told) {} };
     tokio::time::timeout(Duration::from_secs(5), until_its_end).await.expect("the stream ends");
     assert!(String::from_utf8_lossy(&told).contains("the token was revoked"));
     bearer.ask(&rig, "GET", "/v1/limits", "").await.refused(401, "unauthorized");
     rig.get("/v1/limits").await.refused(401, "unauthorized");
+}
+
+async fn read_until(stream: &mut Line, told: &mut Vec<u8>, text: &str) {
+    while !String::from_utf8_lossy(told).contains(text) {
+        assert!(stream.0.read_buf(told).await.unwrap() > 0, "it ended before {text}");
+    }
 }
 
 fn is_over(told: &[u8]) -> bool {

@@ -28,14 +28,18 @@ impl Listener {
         let mut line = rig.line().await;
         line.say(request("GET", path, headers, "")).await;
         let mut listener = Listener { line, bytes: Vec::new(), text: String::new(), head: String::new() };
+        listener.read_head().await;
+        listener
+    }
+
+    async fn read_head(&mut self) {
         let end = loop {
-            if let Some(at) = listener.bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            if let Some(at) = self.bytes.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
             }
-            assert!(listener.read().await, "the stream ended in its head");
+            assert!(self.read().await, "the stream ended in its head");
         };
-        listener.head = String::from_utf8(listener.bytes.drain(..end).collect()).unwrap().to_lowercase();
-        listener
+        self.head = String::from_utf8(self.bytes.drain(..end).collect()).unwrap().to_lowercase();
     }
 
     async fn read(&mut self) -> bool {
