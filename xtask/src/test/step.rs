@@ -27,6 +27,11 @@ pub const STEPS: &[Step] = &[
     Step { name: "format", what: "rustfmt has nothing to change", run: format },
     Step { name: "tidy", what: "sizes, arrows, purity, documents", run: tidy },
     Step { name: "tests", what: "unit tests, scenarios, model, journal, server, command line", run: tests },
+    Step {
+        name: "judge",
+        what: "20,000 random command sequences on engine and model, the whole state checked after each",
+        run: judge,
+    },
     Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
     Step { name: "lints", what: "clippy finds nothing", run: lints },
     Step { name: "docs", what: "the documentation builds, every link in it leads somewhere", run: docs },
@@ -64,6 +69,12 @@ fn tests() -> Result<Tally, Failure> {
     let mut command = binary::cargo();
     command.args(["nextest", "run", "--config-file", "xtask/nextest.toml"]);
     counted(command.args(["--workspace", "--cargo-profile", &binary::profile()]))
+}
+
+fn judge() -> Result<Tally, Failure> {
+    let mut command = binary::cargo();
+    command.args(["nextest", "run", "-p", "maitred-engine", "--features", "check", "--test", "judge"]);
+    counted(command.args(["--cargo-profile", &binary::profile()]))
 }
 
 fn doc_tests() -> Result<Tally, Failure> {
