@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_cut_in_the_widest_column() {
         let sheet = sheet(&[["a-very-long-name-of-a-limit", "20/20"]]);
-        assert_eq!(plain(&sheet, 20), "NAME         USE\na-very-lon…  20/20\n");
+        assert_eq!(plain(&sheet, 20), "NAME           USE\na-very-long-…  20/20\n");
         assert_eq!(plain(&sheet, 3), "NAME      USE\na-very-…  20/20\n");
     }
 
