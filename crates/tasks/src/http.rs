@@ -30,7 +30,7 @@ use axum::{
 use bytes::Bytes;
 use hyper::body::Frame;
 use maitred::api::RunStatus;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Completion, Host, Meta, Output, TaskError, TaskStream};
@@ -78,7 +78,7 @@ async fn execute(
         Output::Response(_) => StatusCode::OK,
         Output::Deferred { .. } => StatusCode::ACCEPTED,
     };
-    Ok((status, Json(told(output))).into_response())
+    Ok((status, Json(Told::of(output))).into_response())
 }
 
 async fn options(
@@ -89,7 +89,7 @@ async fn options(
 ) -> Result<Response, TaskError> {
     let (params, meta) = request(&host, &name, headers, &body)?;
     let quote = host.options(&name, params, meta).await?;
-    Ok(Json(json!({ "status": "success", "response": quote })).into_response())
+    Ok(Json(Told::Success { response: quote }).into_response())
 }
 
 #[derive(Deserialize)]
@@ -109,7 +109,7 @@ async fn complete(
     })?;
     let settled = host.complete(&run, status).await? == Completion::Settled;
     let response = json!({ "run": run, "settled": settled });
-    Ok(Json(json!({ "status": "success", "response": response })).into_response())
+    Ok(Json(Told::Success { response }).into_response())
 }
 
 /// What is asked, if clients may ask it.
@@ -125,10 +125,20 @@ fn request(host: &Host, task: &str, headers: HeaderMap, body: &[u8]) -> Result<(
     Ok((params, Meta::from_headers(host.header_names().clone(), headers)))
 }
 
-fn told(output: Output) -> Value {
-    match output {
-        Output::Response(response) => json!({ "status": "success", "response": response }),
-        Output::Deferred { run } => json!({ "status": "deferred", "run": run }),
+/// What is said when there is no error.
+#[derive(Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+enum Told<T> {
+    Success { response: T },
+    Deferred { run: String },
+}
+
+impl Told<Value> {
+    fn of(output: Output) -> Self {
+        match output {
+            Output::Response(response) => Told::Success { response },
+            Output::Deferred { run } => Told::Deferred { run },
+        }
     }
 }
 
@@ -164,16 +174,15 @@ impl HttpBody for Events {
 }
 
 fn last(result: Result<Output, TaskError>) -> Bytes {
-    match result {
-        Ok(output) => {
-            let name = if output.response().is_some() { "success" } else { "deferred" };
-            event(name, &told(output))
-        }
-        Err(error) => event("error", &json!(error.body())),
+    match result.map(Told::of) {
+        Ok(told @ Told::Success { .. }) => event("success", &told),
+        Ok(told @ Told::Deferred { .. }) => event("deferred", &told),
+        Err(error) => event("error", &error.body()),
     }
 }
 
 /// JSON has no line ends, so one line is the whole of it.
-fn event(name: &str, data: &Value) -> Bytes {
+fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n").into()
 }

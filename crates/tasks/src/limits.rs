@@ -113,10 +113,11 @@ impl<'a> RateLimit<'a> {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use maitred_tasks::{ConcurrencySpec, Flow, RateSpec, TaskError};
+    /// # use maitred_tasks::{ConcurrencySpec, Flow, RateSpec, Spec, TaskError};
     /// # async fn options(flow: &Flow) -> Result<(), TaskError> {
     /// let a_minute = RateSpec::new("user=7", 20, Duration::from_secs(60));
-    /// flow.rate_limit().admit([a_minute.into(), ConcurrencySpec::new("user=7", 1).into()] as [maitred_tasks::Spec; 2]).await?;
+    /// let at_once = ConcurrencySpec::new("user=7", 1);
+    /// flow.rate_limit().admit([Spec::from(a_minute), at_once.into()]).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -130,6 +131,17 @@ impl<'a> RateLimit<'a> {
 ///
 /// Over the limit it is an error that becomes a 429, unless [`enforce`](RateLimitCall::enforce) says otherwise. In a
 /// quote it is never one: the same limits are read, nothing is counted or taken, and the verdict goes into the quote.
+///
+/// Forgotten, it is told by the compiler:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use maitred_tasks::{ConcurrencySpec, Flow};
+/// # fn main() {}
+/// fn options(flow: &Flow) {
+///     flow.rate_limit().acquire([ConcurrencySpec::new("user=7", 1)]); // no `.await`
+/// }
+/// ```
 ///
 /// # Errors
 /// Over the limit and enforced; a spec that no limiter takes; a call outside of `options()`.

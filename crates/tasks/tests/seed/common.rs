@@ -124,11 +124,13 @@ pub fn place(key: &str, limit: u64) -> ConcurrencySpec {
     ConcurrencySpec::new(key, limit)
 }
 
+type Charges = Arc<Mutex<Vec<(String, Option<u64>)>>>;
+
 pub struct World {
     pub host: Host,
     pub client: Client,
     /// What the ledger was told: task and credits.
-    pub charges: Arc<Mutex<Vec<(String, Option<u64>)>>>,
+    pub charges: Charges,
 }
 
 impl World {
@@ -138,7 +140,7 @@ impl World {
     }
 
     pub fn over(client: Client) -> World {
-        let charges = Arc::new(Mutex::new(Vec::new()));
+        let charges = Charges::default();
         let ledger = Arc::clone(&charges);
         let options = HostOptions {
             on_charge: Some(Arc::new(move |charge| {

@@ -193,7 +193,7 @@ async fn a_stream_is_pieces_and_an_end() {
     world.task("t", made(consume([rate("user=1", 2)]), emits));
     let pieces = "event: chunk\ndata: {\"piece\":1}\n\nevent: chunk\ndata: {\"piece\":2}\n\nevent: chunk\ndata: {\"piece\":3}\n\n";
     let text = streaming(&world, json!({})).await.text().await.unwrap();
-    let end = "event: success\ndata: {\"response\":{\"done\":true},\"status\":\"success\"}\n\n";
+    let end = "event: success\ndata: {\"status\":\"success\",\"response\":{\"done\":true}}\n\n";
     assert_eq!(text, format!("{pieces}{end}"));
 
     let text = streaming(&world, json!({ "do": "moderate" })).await.text().await.unwrap();

@@ -116,7 +116,7 @@ async fn asking(include: bool) -> World {
     let options = preflight(move |flow| {
         Box::pin(async move {
             let sub = flow.options("t", json!({})).include_rate_limit(include).await?;
-            assert_eq!(sub.rate_limit_verdict.is_some(), true, "the parent gets the same quote");
+            assert!(sub.rate_limit_verdict.is_some(), "the parent gets the same quote");
             Ok(Options::new().credits(sub.options.credits.unwrap_or_default() + 1))
         })
     });

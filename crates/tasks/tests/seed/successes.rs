@@ -76,6 +76,7 @@ async fn a_failing_preflight_gives_the_hit_back() {
     .await;
     assert_eq!(world.ok().await.unwrap_err().status(), 402);
     assert_eq!(world.counted("free:user=1").await, (0, 0));
+    assert!(world.charges.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
