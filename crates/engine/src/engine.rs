@@ -96,11 +96,15 @@ impl Engine {
         }
     }
 
-    /// Carries out a command at a time, and everything that was due before it (T2).
+    /// Carries out a command at a time, and everything that was due before it (T2). Only the end of a process's lines
+    /// comes first: it was gone before whatever fell due since, and nobody was on its lines to be granted it (S7a).
     ///
     /// Time never goes back: an `at` before [`Engine::now`] is taken as now (T1). A refusal is an outcome, and
     /// then nothing but time has changed. What happened is appended to `events`, in order.
     pub fn apply(&mut self, at: Millis, command: &Command, events: &mut Vec<Event>) -> Outcome {
+        if let Command::DropLines { writer } = command {
+            self.drop_lines(*writer);
+        }
         self.advance(at.min(TIME_MAX), events);
         let outcome = self.carry_out(command, events);
         self.settle(events);
@@ -113,9 +117,8 @@ impl Engine {
 
     fn carry_out(&mut self, command: &Command, events: &mut Vec<Event>) -> Outcome {
         match command {
-            Command::Advance => Outcome::Done,
+            Command::Advance | Command::DropLines { .. } => Outcome::Done,
             Command::SetRules { version } => self.set_rules(*version),
-            Command::DropLines { writer } => self.drop_lines(*writer),
             Command::In(request) => self.carry_out_request(request, events),
         }
     }

@@ -59,10 +59,9 @@ impl Engine {
 
     /// A server died, and with it the lines it held: what waits on them is ordinary, and what was handed out on them
     /// stays with whoever may have it.
-    pub(crate) fn drop_lines(&mut self, writer: u64) -> Outcome {
+    pub(crate) fn drop_lines(&mut self, writer: u64) {
         let held = self.lines.range((writer, Ref::MIN)..=(writer, Ref::MAX));
         let dropped: Vec<Ref<Slot>> = held.map(|(_, at)| *at).collect();
         dropped.into_iter().for_each(|at| self.set_line(at, None));
-        Outcome::Done
     }
 }

@@ -124,8 +124,12 @@ impl Model {
     }
 
     /// Time moves to `at_ms` and everything due happens (T2), then the command is carried out, then whatever it made
-    /// possible is granted, all at one instant (T4).
+    /// possible is granted, all at one instant (T4). A server that died had died before what fell due since: its lines
+    /// end first (S7a).
     pub fn command(&mut self, at_ms: u64, namespace: &str, request_id: Option<&str>, verb: Verb) -> Answer {
+        if verb == Verb::DropLines {
+            self.drop_lines();
+        }
         self.move_to(at_ms);
         if let Some(code) = form::error(&verb) {
             return Answer::Error(code);
@@ -171,7 +175,7 @@ impl Model {
             Verb::Release { slot } => self.release(n, &slot),
             Verb::HangUp { slot, line } => self.hang_up(n, &slot, line),
             Verb::LineEnd { slot, line } => self.line_end(n, &slot, line),
-            Verb::DropLines => self.drop_lines(),
+            Verb::DropLines => Answer::Done,
             Verb::End { run, status } => self.end_run(n, &run, status),
             Verb::Admit { task, run, specs } => self.admit(n, &task, run.as_deref(), &specs),
             Verb::Advance => Answer::Done,

@@ -259,11 +259,10 @@ impl Model {
     }
 
     /// S7a: when a server dies, the auto slots on its lines are ordinary from then on.
-    pub(crate) fn drop_lines(&mut self) -> Answer {
+    pub(crate) fn drop_lines(&mut self) {
         for slot in self.namespaces.iter_mut().flat_map(|namespace| &mut namespace.slots) {
             slot.line = None;
         }
-        Answer::Done
     }
 
     fn on_line(&self, n: usize, id: &str, line: u64) -> Option<usize> {
