@@ -65,11 +65,17 @@ impl Call {
 #[derive(Default)]
 pub(crate) struct Books {
     pub calls: Vec<Call>,
+    /// There is no other node than the one that writes.
+    pub one_node: bool,
     /// Auto slots whose last caller was told that they wait, and is off the line since this revision.
     off_line: BTreeMap<Place, Position>,
 }
 
 impl Books {
+    pub(crate) fn new(one_node: bool) -> Books {
+        Books { one_node, ..Books::default() }
+    }
+
     pub(crate) fn open(&mut self, call: Call) -> CallId {
         self.calls.push(call);
         self.calls.len() - 1

@@ -56,13 +56,14 @@ impl Judge {
         }
     }
 
-    /// The model's server dies with all its lines; here only one of several does, so its lines end one by one.
+    /// The model's server dies with all its lines; here only one of several does, so its lines end one by one: before
+    /// anything falls due, as that of a server does.
     fn drop_lines(&mut self, at: Millis, writer: u64) -> model::Answer {
-        let answer = self.model.command(at, "default", None, model::Verb::Advance);
-        for (_, (line, ns, slot)) in self.lines.range((writer, 0)..=(writer, u64::MAX)) {
-            self.model.command(at, ns, None, model::Verb::LineEnd { slot: slot.clone(), line: *line });
+        let before = self.model.now_ms();
+        for (line, ns, slot) in self.lines.range((writer, 0)..=(writer, u64::MAX)).map(|(_, named)| named) {
+            self.model.command(before, ns, None, model::Verb::LineEnd { slot: slot.clone(), line: *line });
         }
-        answer
+        self.model.command(at, "default", None, model::Verb::Advance)
     }
 
     fn line(&mut self, ns: &str, slot: &str, line: Line) -> u64 {

@@ -20,7 +20,7 @@
 //! thin shell that carries out what the sequencer asks for. Chance comes from one seed, so a seed is a history.
 //!
 //! # Who watches
-//! - [`witness`](mod@witness) reads what is durable and is no node; every answer is held against it in `books`.
+//! - `witness` reads what is durable and is no node; every answer is held against it in `books`.
 //! - `mirror` keeps limits and queues a second time, from events alone.
 //! - `pace` watches the journal's time.
 //! - `judge` gives the commands of the journal to the naive model of the rules.
@@ -61,6 +61,8 @@ pub enum Planted {
     AnswersBeforeSync,
     /// A refused append is reported as done (worlds with several nodes).
     IgnoresConflict,
+    /// A process that starts does not say that the lines of the one before it are dead.
+    KeepsDeadLines,
 }
 
 /// One world from this seed: so many hours with faults, then the healing.

@@ -12,6 +12,7 @@ use maitred_engine::{
 };
 
 use crate::{
+    Planted,
     books::{Asked, CallId},
     faults::{Branch, Fault},
     node::Process,
@@ -55,7 +56,9 @@ impl World {
             follower = self.give_birth(writer)?;
         }
         let mut sequencer = Sequencer::new(follower, writer, false);
-        sequencer.take_over();
+        if self.planted != Some(Planted::KeepsDeadLines) {
+            sequencer.take_over();
+        }
         self.nodes[node].process = Some(Process {
             id: self.processes,
             writer,

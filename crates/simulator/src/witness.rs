@@ -58,6 +58,8 @@ struct Truth {
     outcomes: BTreeMap<CallId, (Position, Outcome)>,
     stories: BTreeMap<Place, Story>,
     mirror: Mirror,
+    /// Which process the newest caller of an auto slot is on the line of.
+    lines: BTreeMap<Place, u64>,
     judged: Vec<(Millis, Command, Outcome)>,
     began_at: Option<Millis>,
 }
@@ -128,7 +130,8 @@ impl Witness {
         let mut checked = Ok(());
         let each = |engine: &Engine, _: usize, command: &Command, outcome: &Outcome, events: &[Event]| {
             if checked.is_ok() {
-                let said = Said { position: record.position, engine, command, outcome, events };
+                let (position, writer) = (record.position, entry.writer);
+                let said = Said { position, writer, engine, command, outcome, events };
                 checked = truth.take(&said, books, counts);
             }
         };
@@ -162,6 +165,7 @@ impl Witness {
 /// One command, and what came of it.
 struct Said<'a> {
     position: Position,
+    writer: u64,
     engine: &'a Engine,
     command: &'a Command,
     outcome: &'a Outcome,
@@ -174,7 +178,11 @@ impl Truth {
         if let Command::In(request) = said.command
             && let Verb::Acquire(acquire) = &request.verb
         {
-            self.asked(said, &(request.namespace.clone(), acquire.slot.clone()), acquire, counts)?;
+            let place = (request.namespace.clone(), acquire.slot.clone());
+            self.asked(said, &place, acquire, counts)?;
+            if let Some(line) = acquire.line {
+                self.lines.insert(place, line.writer);
+            }
         }
         for event in said.events {
             self.event(said, event, books, counts)?;
@@ -187,6 +195,16 @@ impl Truth {
             self.judged.push((said.engine.now(), said.command.clone(), said.outcome.clone()));
         }
         Ok(())
+    }
+
+    /// S7a: where there is one node, nobody else than the process that writes has callers on the line.
+    fn check_line_lives(&self, place: &Place, writer: u64, books: &Books) -> Checked {
+        match self.lines.get(place) {
+            Some(line) if books.one_node && *line != writer => {
+                Err(format!("{} was granted busy on a line of a process that is gone", place.1))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Every call comes to the journal once at the most, and never after it was refused.
@@ -244,6 +262,7 @@ impl Truth {
                 if *busy && waited {
                     counts.took(Branch::GrantedAuto);
                     books.check_granted_busy(&place, said.position)?;
+                    self.check_line_lives(&place, said.writer, books)?;
                 }
             }
             EventKind::SlotPutBack(_) => counts.took(Branch::Lapsed),

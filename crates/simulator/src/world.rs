@@ -192,7 +192,7 @@ impl World {
             processes: 0,
             made: HashMap::new(),
             clients: Client::several(&mut chance, kind.nodes()),
-            books: Books::default(),
+            books: Books::new(kind.nodes() == 1),
             witness: Witness::default(),
             snapshot_before: 0,
             snapshot_last: 0,

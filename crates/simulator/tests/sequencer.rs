@@ -31,16 +31,26 @@ struct Node {
     effects: VecDeque<Effect<u32>>,
     answers: Vec<(u32, Result<Answer, Reason>)>,
     next_call: u32,
+    journal: Vec<Record>,
 }
 
 impl Node {
     fn new() -> Node {
         let body = Body::Birth { key: [1, 2], rules: 1 };
         let bytes = Entry { writer: 1, before: 0, body }.encode();
+        Node::start(1, vec![Record { position: 1, at: START, bytes }])
+    }
+
+    fn start(writer: u64, journal: Vec<Record>) -> Node {
         let mut follower = Follower::default();
-        follower.take(&Record { position: 1, at: START, bytes }, |_, _, _, _, _| {}).expect("a birth");
+        for record in &journal {
+            follower.take(record, |_, _, _, _, _| {}).expect("a good journal");
+        }
+        let mut sequencer = Sequencer::new(follower, writer, false);
+        sequencer.take_over();
         Node {
-            sequencer: Sequencer::new(follower, 1, false),
+            sequencer,
+            journal,
             boot: 5_000,
             store: None,
             effects: VecDeque::new(),
@@ -106,6 +116,7 @@ impl Node {
         let (after, bytes) = self.to_append();
         self.input(Input::Appended(Ok(Stamp { position: after + 1, at })));
         assert!(matches!(self.effects.pop_front(), Some(Effect::Sync)), "a sync was to come");
+        self.journal.push(Record { position: after + 1, at, bytes: bytes.clone() });
         self.input(Input::Synced(Ok(after + 1)));
         bytes
     }
@@ -134,7 +145,7 @@ fn request(verb: Verb) -> Request {
 
 fn limit_of_one() -> Verb {
     let limit = "a".parse().expect("a name");
-    Verb::Declare(Declaration { limit, capacity: 1, max_hold_ms: 3_600_000 })
+    Verb::Declare(Declaration { limit, capacity: 1, max_hold_ms: 300_000 })
 }
 
 fn acquire(slot: &str) -> Verb {
@@ -286,6 +297,21 @@ fn a_record_read_late_does_not_put_the_time_back() {
     node.ask(hit(), None);
     node.lands(START + 120_000);
     assert_eq!(node.now(), START + 120_000);
+}
+
+/// The holder's time ends while nobody is there. The waiter's line died before that: its slot is ordinary.
+#[test]
+fn lines_are_dead_before_what_falls_due_in_an_outage() {
+    let mut node = Node::new();
+    node.done(limit_of_one());
+    node.done(acquire("holder"));
+    node.ask(acquire("waiter"), Some(9));
+    node.lands(START);
+    let mut next = Node::start(2, node.journal);
+    next.pump();
+    next.lands(START + 400_000);
+    let status = next.sequencer.engine().map(|engine| engine.status("default", "waiter"));
+    assert!(matches!(status, Some(maitred_engine::outcome::SlotStatus::Reserved { .. })), "{status:?}");
 }
 
 /// Nothing fits, and something is due: the node pauses instead of trying again at once, for ever.

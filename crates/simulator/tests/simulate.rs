@@ -33,7 +33,7 @@ fn a_seed_is_a_history() {
 }
 
 fn first_failure(planted: Planted) -> String {
-    let failures = (1..40).flat_map(|seed| run_planted(seed, 0.2, Some(planted)).failures);
+    let failures = (1..60).flat_map(|seed| run_planted(seed, 0.3, Some(planted)).failures);
     let mut failures = failures.map(|failure| failure.to_string());
     failures.next().unwrap_or_else(|| panic!("{planted:?} was not seen"))
 }
@@ -47,5 +47,12 @@ fn an_answer_before_the_flush_is_seen() {
 #[test]
 fn an_ignored_conflict_is_seen() {
     let failure = first_failure(Planted::IgnoresConflict);
-    println!("{failure}");
+    let words = ["other outcomes", "before it is durable", "published before"];
+    assert!(words.iter().any(|word| failure.contains(word)), "{failure}");
+}
+
+#[test]
+fn a_line_that_outlives_its_process_is_seen() {
+    let failure = first_failure(Planted::KeepsDeadLines);
+    assert!(failure.contains("a process that is gone"), "{failure}");
 }
