@@ -2,6 +2,7 @@
 
 mod arrows;
 mod commands;
+mod features;
 mod functions;
 mod invariants;
 mod leftovers;
@@ -33,6 +34,7 @@ const CHECKS: &[Check] = &[
     Check { name: "nothing is left over from writing", run: leftovers::check },
     Check { name: "links and paths in documents lead somewhere", run: links::check },
     Check { name: "commands and settings in documents exist", run: commands::check },
+    Check { name: "nothing is compiled twice for a feature", run: features::check },
     Check { name: "every scenario is played and expects something", run: scenarios::check },
     Check { name: "every invariant names a check that exists", run: invariants::check },
 ];

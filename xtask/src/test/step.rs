@@ -66,19 +66,17 @@ fn tidy() -> Result<Tally, Failure> {
 }
 
 fn tests() -> Result<Tally, Failure> {
-    let mut command = binary::cargo();
-    command.args(["nextest", "run", "--config-file", "xtask/nextest.toml"]);
-    counted(command.args(["--workspace", "--cargo-profile", &binary::profile()]))
+    nextest(&["--workspace"])
 }
 
 fn judge() -> Result<Tally, Failure> {
-    let mut command = binary::cargo();
-    command.args(["nextest", "run", "-p", "maitred-engine", "--features", "check", "--test", "judge"]);
-    counted(command.args(["--cargo-profile", &binary::profile()]))
+    nextest(&["--package", "maitred-engine", "--features", "check", "--test", "judge"])
 }
 
 fn doc_tests() -> Result<Tally, Failure> {
-    counted(binary::cargo().args(["test", "--doc", "--workspace", "--profile", &binary::profile()]))
+    let mut command = binary::cargo();
+    command.args(["test", "--doc", "--workspace", "--profile", &binary::profile()]);
+    counted(&mut command, Tally::read_doc_tests)
 }
 
 /// With the same profile: the macros and build scripts that the tests were built with serve here too.
@@ -134,11 +132,18 @@ fn one(command: &mut Command) -> Result<Tally, Failure> {
     }
 }
 
+fn nextest(what: &[&str]) -> Result<Tally, Failure> {
+    let mut command = binary::cargo();
+    command.args(["nextest", "run", "--config-file", "xtask/nextest.toml"]);
+    command.args(["--cargo-profile", &binary::profile()]).args(what);
+    counted(&mut command, Tally::read_nextest)
+}
+
 /// A test runner: its tests are counted from what it prints.
-fn counted(command: &mut Command) -> Result<Tally, Failure> {
+fn counted(command: &mut Command, read: fn(&mut Tally, &str)) -> Result<Tally, Failure> {
     let (is_success, output) = watched(command).map_err(|error| failed(format!("{command:?}: {error}")))?;
     let mut tally = Tally::default();
-    output.lines().for_each(|line| tally.read(line));
+    output.lines().for_each(|line| read(&mut tally, line));
     match (is_success, tally) {
         (true, Tally { passed: 1.., failed: 0 }) => Ok(tally),
         (true, _) => Err(failed(format!("{} ran no test, or its summary could not be read", shown(command)))),

@@ -18,12 +18,22 @@ impl Tally {
         self.failed += other.failed;
     }
 
-    /// Adds what a line of a test runner's output says, if it is its summary: `… 12 passed; 1 failed; …` of the doc
-    /// tests, or `Summary … 12 tests run: 11 passed (2 slow), 1 failed, …`.
-    pub fn read(&mut self, line: &str) {
-        let summary = line.split_once("test result: ").or_else(|| line.split_once("tests run: "));
-        let summary = summary.or_else(|| line.split_once("test run: "));
-        let Some((_, summary)) = summary else { return };
+    /// Adds what a line of the test runner says if it is its summary: `Summary … 12 tests run: 11 passed (2 slow), 1
+    /// failed, …`. What it shows of a failed test has a summary of its own, which does not count.
+    pub fn read_nextest(&mut self, line: &str) {
+        if let Some((_, summary)) = line.split_once("Summary [") {
+            self.read(summary);
+        }
+    }
+
+    /// The same for the doc tests of one crate: `test result: ok. 12 passed; 0 failed; …`.
+    pub fn read_doc_tests(&mut self, line: &str) {
+        if let Some(summary) = line.strip_prefix("test result: ") {
+            self.read(summary);
+        }
+    }
+
+    fn read(&mut self, summary: &str) {
         let words: Vec<&str> =
             summary.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
@@ -47,22 +57,30 @@ impl fmt::Display for Tally {
 mod tests {
     use super::Tally;
 
-    fn read(line: &str) -> (usize, usize) {
+    fn read(how: fn(&mut Tally, &str), line: &str) -> (usize, usize) {
         let mut tally = Tally::default();
-        tally.read(line);
+        how(&mut tally, line);
         (tally.passed, tally.failed)
     }
 
     #[test]
-    fn summaries_of_both_runners() {
-        let nextest = "     Summary [  12.345s] 120 tests run: 117 passed (3 slow, 1 flaky), 2 failed, 1 timed out, 4 skipped";
-        assert_eq!(read(nextest), (117, 3));
-        assert_eq!(read("     Summary [   0.003s] 1 test run: 1 passed, 0 skipped"), (1, 0));
+    fn summaries_of_nextest() {
+        let nextest = |line| read(Tally::read_nextest, line);
+        let long = "     Summary [  12.345s] 120 tests run: 117 passed (3 slow, 1 flaky), 2 failed, 1 timed out, 4 skipped";
+        assert_eq!(nextest(long), (117, 3));
+        assert_eq!(nextest("     Summary [   0.003s] 1 test run: 1 passed, 0 skipped"), (1, 0));
         assert_eq!(
-            read("test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; finished in 0.1s"),
-            (5, 0)
+            nextest("     Summary [   9.1s] 365/560 tests run: 364 passed, 1 failed, 2 skipped"),
+            (364, 1)
         );
-        assert_eq!(read("test result: FAILED. 4 passed; 1 failed; 0 ignored"), (4, 1));
-        assert_eq!(read("running 3 tests, 2 passed before"), (0, 0));
+        assert_eq!(nextest("    test result: FAILED. 0 passed; 1 failed; 0 ignored"), (0, 0));
+    }
+
+    #[test]
+    fn summaries_of_doc_tests() {
+        let doc_tests = |line| read(Tally::read_doc_tests, line);
+        assert_eq!(doc_tests("test result: ok. 5 passed; 0 failed; 1 ignored; finished in 0.1s"), (5, 0));
+        assert_eq!(doc_tests("test result: FAILED. 4 passed; 1 failed; 0 ignored"), (4, 1));
+        assert_eq!(doc_tests("running 3 tests, 2 passed before"), (0, 0));
     }
 }
