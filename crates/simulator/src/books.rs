@@ -22,7 +22,7 @@ type Checked = Result<(), String>;
 #[derive(Clone, Debug)]
 pub(crate) enum Asked {
     Change(Box<Request>),
-    Read { namespace: Namespace, call: maitred_api::Call, min_revision: Option<u64> },
+    Read { namespace: Namespace, call: Box<maitred_api::Call>, min_revision: Option<u64> },
     Look { namespace: Namespace, slot: SlotId },
 }
 

@@ -104,9 +104,8 @@ impl Job {
 
     /// The operator lifts every pause and override, so that all can come to an end.
     pub(crate) fn put_right() -> Job {
-        let limit = |text: &&str| name::<LimitName>(text);
         let lifted = LIMITS.iter().flat_map(|text| {
-            let limit = limit(&text);
+            let limit: LimitName = name(text);
             [
                 Verb::Resume { limit: limit.clone() },
                 Verb::SetCapacity { limit: limit.clone(), capacity: Some(5) },
@@ -143,7 +142,7 @@ impl Job {
                     Call::Slot { slot: slot.to_string(), wait: Default::default() }
                 };
                 let min_revision = chance.percent(50).then_some(seen);
-                (Asked::Read { namespace: self.namespace.clone(), call, min_revision }, None)
+                (Asked::Read { namespace: self.namespace.clone(), call: Box::new(call), min_revision }, None)
             }
         }
     }

@@ -19,8 +19,8 @@ const LATE_MAX_MS: Millis = 10 * MINUTE_MS;
 const PATIENCE_MS: Millis = 5 * SECOND_MS;
 
 impl World {
-    pub(crate) fn to_store(&mut self, process: u32, ask: StoreAsk) -> Checked {
-        let Some(node) = self.node_of(process) else { return self.from_the_dead(ask) };
+    pub(crate) fn reaches_store(&mut self, process: u32, ask: StoreAsk) -> Checked {
+        let Some(node) = self.node_of(process) else { return self.left_behind(ask) };
         let unreachable_until = self.store_down_until.max(self.nodes[node].cut_off_until);
         if self.now < unreachable_until {
             return self.not_reached(process, ask, unreachable_until);
@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    pub(crate) fn from_store(&mut self, process: u32, input: Input<CallId>) -> Checked {
+    pub(crate) fn reaches_node(&mut self, process: u32, input: Input<CallId>) -> Checked {
         let Some(node) = self.node_of(process) else { return Ok(()) };
         if let Input::Appended(Ok(stamp)) = &input {
             self.witness.pace.told(self.nodes[node].writer(), stamp.position);
@@ -41,12 +41,12 @@ impl World {
     }
 
     fn reply(&mut self, process: u32, more_ms: Millis, input: Input<CallId>) {
-        let ms = self.to_store_ms() + more_ms;
+        let ms = self.journey_ms() + more_ms;
         self.after(ms, Event::FromStore { process, input: Box::new(input) });
     }
 
     /// What a process sent before it died may still land, where the store is not a part of the process.
-    fn from_the_dead(&mut self, ask: StoreAsk) -> Checked {
+    fn left_behind(&mut self, ask: StoreAsk) -> Checked {
         match ask {
             StoreAsk::Append { after, bytes } if self.store.shared().is_some() => self.lands(after, bytes),
             _ => Ok(()),

@@ -190,7 +190,7 @@ impl World {
     }
 
     fn ask_store(&mut self, process: u32, ask: StoreAsk) {
-        let ms = self.to_store_ms();
+        let ms = self.journey_ms();
         self.after(ms, Event::ToStore { process, ask });
     }
 
@@ -267,7 +267,7 @@ impl World {
         let input = match self.books.calls[id].asked.clone() {
             Asked::Change(request) => Input::Ask { request, admit: None, line, reply: id },
             Asked::Read { namespace, call, min_revision } => {
-                Input::Read { namespace, call, min_revision, reply: id }
+                Input::Read { namespace, call: *call, min_revision, reply: id }
             }
             Asked::Look { namespace, slot } => {
                 Input::Look { namespace, slot, line: line.unwrap_or_default(), reply: id }
@@ -350,7 +350,7 @@ impl World {
     }
 
     /// How long a request takes to the store, or its answer back.
-    pub(crate) fn to_store_ms(&mut self) -> Millis {
+    pub(crate) fn journey_ms(&mut self) -> Millis {
         if self.now < self.slow_until { self.chance.below(3_000) } else { self.chance.below(4) }
     }
 }

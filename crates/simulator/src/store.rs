@@ -32,14 +32,14 @@ impl Kind {
 }
 
 pub(crate) enum Store {
-    Local(LocalStore),
+    Local(Box<LocalStore>),
     Shared(SharedStore),
 }
 
 impl Store {
     pub(crate) fn new(kind: Kind, seed: u64) -> Self {
         match kind {
-            Kind::Local => Store::Local(LocalStore::new(seed)),
+            Kind::Local => Store::Local(Box::new(LocalStore::new(seed))),
             Kind::Shared { .. } => Store::Shared(SharedStore::default()),
         }
     }

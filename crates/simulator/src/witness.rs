@@ -140,7 +140,8 @@ impl Witness {
         self.digests.push(self.engine().map_or(0, Engine::outcome_digest));
         self.records.push(record.clone());
         if applied.void {
-            return Ok(counts.took(Branch::Void));
+            counts.took(Branch::Void);
+            return Ok(());
         }
         if self.follower.leaps > leaps {
             counts.took(Branch::NotBelieved);

@@ -250,8 +250,8 @@ impl World {
             Event::Arrives { id } => self.arrives(id),
             Event::WaitOver { process, id } => self.wait_over(process, id),
             Event::HangUp { process, id } => self.hang_up(process, id),
-            Event::ToStore { process, ask } => self.to_store(process, ask),
-            Event::FromStore { process, input } => self.from_store(process, *input),
+            Event::ToStore { process, ask } => self.reaches_store(process, ask),
+            Event::FromStore { process, input } => self.reaches_node(process, *input),
             Event::Timer { process, number } => self.timer(process, number),
             Event::Lands { after, bytes } => self.lands(after, bytes),
             Event::Told { id, answer } => {
