@@ -211,7 +211,7 @@ impl Flow {
         self.host.limiter_calls().decide(fields, request_id).await
     }
 
-    /// One more limit that this quote stands for.
+    /// One more limit that this quote stands for. Outside of a quote nobody reads it.
     pub(crate) fn blame(&self, verdict: RateLimitVerdict) {
         let mut so_far = self.verdict.lock().unwrap_or_else(PoisonError::into_inner);
         *so_far = Some(match so_far.take() {
@@ -243,11 +243,8 @@ impl SubQuote<'_> {
         let Self { flow, task, params, include_rate_limit } = self;
         let quote =
             Flow::new(&flow.host, &task, params, Arc::clone(&flow.meta), RunId::fresh())?.quote().await?;
-        if include_rate_limit
-            && flow.phase == Phase::Quote
-            && let Some(verdict) = &quote.rate_limit_verdict
-        {
-            flow.blame(verdict.clone());
+        if let Some(verdict) = quote.rate_limit_verdict.clone().filter(|_| include_rate_limit) {
+            flow.blame(verdict);
         }
         Ok(quote)
     }

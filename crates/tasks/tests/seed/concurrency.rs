@@ -97,6 +97,27 @@ async fn a_run_may_be_completed_before_its_body_has_returned() {
 }
 
 #[tokio::test]
+async fn a_completed_run_is_not_ended_again() {
+    let world = World::new().await;
+    let host = world.host.clone();
+    let run = bodied(move |flow, _| {
+        let host = host.clone();
+        Box::pin(async move {
+            let _deferred = flow.defer()?;
+            host.complete(flow.run_id(), RunStatus::Succeeded).await?;
+            // The id comes back elsewhere; what it holds there is not this execution's to end.
+            let spec = maitred::Spec::place("user=1", 1);
+            host.limiter().acquire_keys("t", flow.run_id(), [spec]).await.unwrap();
+            Err(maitred_tasks::TaskError::internal("after all"))
+        })
+    });
+    world.task("t", made(acquire([place("user=1", 1)]), run));
+    assert_eq!(world.ok().await.unwrap_err().status(), 500);
+    tokio::time::sleep(Duration::from_millis(300)).await; // time for an end in the background
+    assert_eq!(world.counted("user=1").await, (0, 1));
+}
+
+#[tokio::test]
 async fn no_free_slot_is_a_429() {
     let world = World::with(acquire([place("user=1", 1)])).await;
     let _run = world.deferred().await;
