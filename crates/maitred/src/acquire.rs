@@ -2,18 +2,12 @@
 
 mod asking;
 
-use std::{
-    pin::Pin,
-    time::{Duration, Instant},
-};
+use std::{pin::Pin, time::Duration};
 
 use maitred_api::{AcquireFields, ConfirmMode, HoldMode, WeightedLimit};
-use maitred_engine::bounds::{TIMEOUT_DEFAULT_MS, TIMEOUT_MAX_MS};
+use maitred_engine::bounds::TIMEOUT_DEFAULT_MS;
 
-use crate::{
-    Maitred, Slot,
-    error::{AcquireError, millis},
-};
+use crate::{Maitred, Slot, error::AcquireError};
 use asking::Asking;
 
 /// A question for a slot; await it. Made by [`Maitred::acquire`].
@@ -25,7 +19,7 @@ use asking::Asking;
 #[derive(Clone, Debug)]
 pub struct Acquire {
     home: Maitred,
-    fields: AcquireFields,
+    fields: Box<AcquireFields>,
     timeout: Duration,
 }
 
@@ -58,6 +52,7 @@ impl Maitred {
             confirm: ConfirmMode::Auto,
             ..AcquireFields::default()
         };
+        let fields = Box::new(fields);
         Acquire { home: self.clone(), fields, timeout: Duration::from_millis(TIMEOUT_DEFAULT_MS) }
     }
 
@@ -145,23 +140,6 @@ impl Acquire {
         let _ = slot.release().await;
         Ok(outcome)
     }
-
-    /// The answer, over as many slot ids as it takes.
-    async fn answered(mut self) -> Result<Slot, AcquireError> {
-        let started = Instant::now();
-        let timeout = self.timeout;
-        self.fields.timeout = millis(timeout).into();
-        // Longer ones are refused by the limiter, in its own words.
-        let ends = started + timeout.min(2 * Duration::from_millis(TIMEOUT_MAX_MS));
-        loop {
-            let mut asking = Asking::new(&self.home, self.fields.clone(), timeout, ends);
-            match asking.settle().await? {
-                Some(slot) => return Ok(slot),
-                // The limiter took a lost connection for a hang-up. What is left of the timeout is asked for anew.
-                None => self.fields.timeout = millis(ends.saturating_duration_since(Instant::now())).into(),
-            }
-        }
-    }
 }
 
 impl IntoFuture for Acquire {
@@ -169,6 +147,9 @@ impl IntoFuture for Acquire {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.answered())
+        Box::pin(async move {
+            let mut asking = Asking::new(self);
+            asking.settle().await
+        })
     }
 }

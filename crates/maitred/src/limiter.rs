@@ -33,7 +33,7 @@ const LONGEST: Duration = Duration::from_secs(86_400);
 #[derive(Clone)]
 pub struct Maitred {
     pub(crate) home: Arc<Home>,
-    pub(crate) context: Context,
+    pub(crate) context: Arc<Context>,
     pub(crate) deadline: Duration,
     pub(crate) patience: Duration,
 }
@@ -105,7 +105,7 @@ impl Maitred {
             started.map_err(|error| StartError(format!("the client's thread cannot be started: {error}")))?;
         Ok(Maitred {
             home: Arc::new(Home { line, releaser }),
-            context: Context::default(),
+            context: Arc::default(),
             deadline: DEADLINE,
             patience: PATIENCE,
         })
@@ -114,14 +114,14 @@ impl Maitred {
     /// The same limiter in another namespace: nothing in one ever meets anything in the other.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.context.namespace = Some(namespace.into());
+        Arc::make_mut(&mut self.context).namespace = Some(namespace.into());
         self
     }
 
     /// Who asks, for the record: the name of this program, say.
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
-        self.context.by = Some(who.into());
+        Arc::make_mut(&mut self.context).by = Some(who.into());
         self
     }
 
@@ -184,10 +184,10 @@ impl Maitred {
     }
 
     /// A far call may be made twice, so it says which one it is. A near one can't get lost.
-    fn identified(&self, changes: bool) -> Context {
-        let mut context = self.context.clone();
+    fn identified(&self, changes: bool) -> Arc<Context> {
+        let mut context = Arc::clone(&self.context);
         if changes && self.home.line.is_far() {
-            context.request_id = Some(uuid::Uuid::now_v7().to_string());
+            Arc::make_mut(&mut context).request_id = Some(uuid::Uuid::now_v7().to_string());
         }
         context
     }
@@ -201,7 +201,7 @@ impl Maitred {
 
     /// For the releaser: in this namespace, until then.
     pub(crate) fn hand_over(&self, what: What, until: Instant) {
-        self.home.releaser.take(Job { context: self.context.clone(), what, until });
+        self.home.releaser.take(Job { context: Arc::clone(&self.context), what, until });
     }
 }
 

@@ -5,6 +5,12 @@
 //! none. So a far client's requests run on the one thread that the client owns (see [`crate::releaser`]), and whoever
 //! calls only waits for the outcome, on any runtime.
 
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+};
+
 use maitred_api::{Answer, Call, Context, Problem, Reason};
 use tokio::{runtime::Handle, task::JoinHandle};
 
@@ -32,23 +38,43 @@ impl Line {
     }
 
     /// One call. Dropping the future drops the call: for an auto acquire that is the hang-up.
-    pub async fn call(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
-        if !self.is_far() {
-            return self.client.call(context, call).await;
+    pub fn call<'a>(&'a self, context: &'a Arc<Context>, call: Call) -> Asked<'a> {
+        match &self.client {
+            Client::Near(node) => Asked::Near(Box::pin(node.call(context, call))),
+            Client::Far(far) => {
+                let (far, context) = (far.clone(), Arc::clone(context));
+                Asked::Far(self.runtime.spawn(async move { far.call(&context, call).await }))
+            }
         }
-        let (client, context) = (self.client.clone(), context.clone());
-        let asked = self.runtime.spawn(async move { client.call(&context, call).await });
-        let mut asked = HangUp(asked);
-        (&mut asked.0).await.unwrap_or_else(|_| Err(closed()))
     }
 }
 
-/// Ends the task that it is dropped before.
-struct HangUp(JoinHandle<Result<Answer, Problem>>);
+type Answered = Result<Answer, Problem>;
 
-impl Drop for HangUp {
+/// A call on its way. Small, since those who wait in a queue keep one each.
+pub(crate) enum Asked<'a> {
+    Near(Pin<Box<dyn Future<Output = Answered> + Send + 'a>>),
+    Far(JoinHandle<Answered>),
+}
+
+impl Future for Asked<'_> {
+    type Output = Answered;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Answered> {
+        match &mut *self {
+            Asked::Near(asked) => asked.as_mut().poll(context),
+            Asked::Far(asked) => {
+                Pin::new(asked).poll(context).map(|answered| answered.unwrap_or_else(|_| Err(closed())))
+            }
+        }
+    }
+}
+
+impl Drop for Asked<'_> {
     fn drop(&mut self) {
-        self.0.abort();
+        if let Asked::Far(asked) = self {
+            asked.abort();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! One slot id, asked for until it is granted or has ended.
+//! Asking until there is a slot, or none to be had.
 //!
-//! The id is made before the first try, so a try whose answer was lost is made again without taking a second slot. The
+//! The slot's id is made before the first try, so a try whose answer was lost is made again without taking a second slot. The
 //! call is open while the slot waits: `confirm: auto`, so the grant itself makes it busy, and a caller that is gone has
 //! left. Over a URL an open call lasts a round and is then renewed. A worked example, far, timeout 60 s, with a
 //! connection that breaks:
@@ -8,7 +8,7 @@
 //! ```text
 //!  0 s  acquire id=A wait=5s          5 s  queued, place 3   (the round is over, A is still in the queue)
 //!  5 s  acquire id=A wait=10s        12 s  connection lost   (the server takes that for a hang-up: A has left)
-//! 12 s  acquire id=A wait=20s        12 s  left              (so it did) → None; a new id, 48 s left
+//! 12 s  acquire id=A wait=20s        12 s  left              (so it did; what is left of the 60 s is asked for anew)
 //! 12 s  acquire id=B wait=5s  …      40 s  busy              → the slot
 //! ```
 //!
@@ -21,12 +21,15 @@
 use std::time::{Duration, Instant};
 
 use maitred_api::{AcquireFields, Answer, Call, Certainty, Problem, Reason, SlotAnswer, SlotState};
-use maitred_engine::names::SlotId;
+use maitred_engine::{bounds::TIMEOUT_MAX_MS, names::SlotId};
+use tokio::time::Timeout;
 
+use super::Acquire;
 use crate::{
     Maitred, Slot,
-    error::{AcquireError, is_passing},
+    error::{AcquireError, is_passing, millis},
     limiter::no_answer,
+    line::Asked,
     operate::unexpected,
     releaser::{BackOff, What},
 };
@@ -43,12 +46,10 @@ const ROUND_SLACK: Duration = Duration::from_secs(10);
 /// How long a slot that may be there is given back for, since its expiry is not known.
 const GIVE_UP_FOR: Duration = Duration::from_secs(86_400);
 
-pub(super) struct Asking<'a> {
-    home: &'a Maitred,
-    fields: AcquireFields,
+pub(super) struct Asking {
+    acquire: Acquire,
     id: SlotId,
-    /// What the caller asked for, and when that is over.
-    timeout: Duration,
+    /// When the caller's time is over, by this machine's clock.
     ends: Instant,
     /// Since when every try failed.
     failing_since: Option<Instant>,
@@ -70,33 +71,44 @@ enum Tried {
     Failed(Problem),
 }
 
-impl<'a> Asking<'a> {
-    pub fn new(home: &'a Maitred, mut fields: AcquireFields, timeout: Duration, ends: Instant) -> Self {
-        let id =
-            SlotId::parse(&uuid::Uuid::now_v7().to_string()).expect("a UUID has the characters of an id");
-        fields.slot = Some(id.to_string());
-        let round = if home.home.line.is_far() { FIRST_ROUND } else { NEAR_ROUND };
-        Self {
-            home,
-            fields,
-            id,
-            timeout,
-            ends,
+impl Asking {
+    pub fn new(acquire: Acquire) -> Self {
+        // A timeout that is longer still is refused by the limiter, in its own words.
+        let timeout = acquire.timeout.min(2 * Duration::from_millis(TIMEOUT_MAX_MS));
+        let now = Instant::now();
+        let mut asking = Self {
+            acquire,
+            id: new_id(),
+            ends: now + timeout,
             failing_since: None,
-            round,
-            began: Instant::now(),
+            round: NEAR_ROUND,
+            began: now,
             interrupted: false,
             may_be_there: false,
-        }
+        };
+        asking.begin(asking.acquire.timeout);
+        asking
     }
 
-    /// The slot, or none if its line was lost and it has left: then a new id is to be asked with.
-    pub async fn settle(&mut self) -> Result<Option<Slot>, AcquireError> {
+    /// From the start, with this much time.
+    fn begin(&mut self, timeout: Duration) {
+        self.acquire.fields.slot = Some(self.id.to_string());
+        self.acquire.fields.timeout = millis(timeout).into();
+        self.round = if self.is_far() { FIRST_ROUND } else { NEAR_ROUND };
+        self.failing_since = None;
+        (self.interrupted, self.may_be_there) = (false, false);
+    }
+
+    /// The slot. Whoever waits keeps this future, so what it keeps is kept small.
+    pub async fn settle(&mut self) -> Result<Slot, AcquireError> {
         let mut back_off = BackOff::default();
         loop {
             match self.try_once().await? {
-                Tried::Granted(slot) => return Ok(Some(slot)),
-                Tried::Lost => return Ok(None),
+                Tried::Granted(slot) => return Ok(slot),
+                Tried::Lost => {
+                    self.id = new_id();
+                    self.begin(self.ends.saturating_duration_since(Instant::now()));
+                }
                 Tried::Queued => {
                     self.failing_since = None;
                     if self.began.elapsed() >= self.round / 2 {
@@ -118,27 +130,31 @@ impl<'a> Asking<'a> {
     }
 
     async fn try_once(&mut self) -> Result<Tried, AcquireError> {
-        let line = &self.home.home.line;
         let there_before = self.may_be_there;
         self.began = Instant::now();
-        self.fields.wait = (self.round.as_millis() as u64).into();
         // Near, dropping an open call is a hang-up that can't get lost. Far, a grant may be on its way by then.
-        self.may_be_there |= line.is_far();
-        let asked = line.call(&self.home.context, Call::Acquire(self.fields.clone()));
-        let problem = match tokio::time::timeout_at(self.until(), asked).await {
+        self.may_be_there |= self.is_far();
+        let problem = match self.open_call().await {
             Ok(Ok(Answer::Slot(answer))) => return self.heard_of(answer),
             Ok(Ok(other)) => unexpected(&other),
             Ok(Err(problem)) => problem,
             Err(_) => no_answer(self.began.elapsed(), true),
         };
-        if proves_that_nothing_happened(&problem, line.is_far()) {
-            self.may_be_there = there_before;
-        } else {
-            self.may_be_there = true;
-        }
+        self.failed(problem, there_before)
+    }
+
+    fn open_call(&self) -> Timeout<Asked<'_>> {
+        let wait = (self.round.as_millis() as u64).into();
+        let fields = AcquireFields { wait, ..AcquireFields::clone(&self.acquire.fields) };
+        let Maitred { home, context, .. } = &self.acquire.home;
+        tokio::time::timeout_at(self.until(), home.line.call(context, Call::Acquire(fields)))
+    }
+
+    fn failed(&mut self, problem: Problem, there_before: bool) -> Result<Tried, AcquireError> {
+        self.may_be_there = there_before || !proves_that_nothing_happened(&problem, self.is_far());
         match problem.reason {
             // In this process it has stopped, and does not come back.
-            Reason::Unavailable | Reason::Unknown if !line.is_far() => Err(self.given_up(problem)),
+            Reason::Unavailable | Reason::Unknown if !self.is_far() => Err(self.given_up(problem)),
             _ if is_passing(&problem) => Ok(Tried::Failed(problem)),
             _ => Err(AcquireError::Refused(problem)),
         }
@@ -147,11 +163,12 @@ impl<'a> Asking<'a> {
     fn heard_of(&mut self, answer: SlotAnswer) -> Result<Tried, AcquireError> {
         let state = answer.slot.state;
         self.may_be_there = matches!(state, SlotState::Queued | SlotState::Reserved);
-        let limiter = || self.fields.limits.first().map(|first| first.limit.clone()).unwrap_or_default();
+        let Acquire { home, fields, timeout } = &self.acquire;
+        let limiter = || fields.limits.first().map(|first| first.limit.clone()).unwrap_or_default();
         match state {
-            SlotState::Busy => Ok(Tried::Granted(Slot::new(self.home.clone(), self.id.clone(), answer))),
+            SlotState::Busy => Ok(Tried::Granted(Slot::new(home.clone(), self.id.clone(), answer))),
             SlotState::Queued | SlotState::Reserved => Ok(Tried::Queued),
-            SlotState::TimedOut => Err(AcquireError::Timeout { limiter: limiter(), timeout: self.timeout }),
+            SlotState::TimedOut => Err(AcquireError::Timeout { limiter: limiter(), timeout: *timeout }),
             SlotState::Left | SlotState::Released | SlotState::Expired if self.interrupted => Ok(Tried::Lost),
             _ => Err(AcquireError::Ended { limiter: limiter(), state }),
         }
@@ -159,7 +176,7 @@ impl<'a> Asking<'a> {
 
     /// When a try counts as lost. The limiter ends it itself, at the end of the round or of the timeout.
     fn until(&self) -> tokio::time::Instant {
-        let (now, grace) = (Instant::now(), self.home.deadline);
+        let (now, grace) = (Instant::now(), self.acquire.home.deadline);
         // A caller that waits in the queue would lose its place by hanging up on a server that is merely slow.
         let slack = if self.round == FIRST_ROUND { FIRST_SLACK } else { ROUND_SLACK };
         let until = match now < self.ends {
@@ -174,11 +191,15 @@ impl<'a> Asking<'a> {
     fn is_over(&mut self) -> bool {
         let now = Instant::now();
         let failing_since = *self.failing_since.get_or_insert(now);
-        now >= self.ends + self.home.deadline || now >= failing_since + self.home.patience
+        now >= self.ends + self.acquire.home.deadline || now >= failing_since + self.acquire.home.patience
     }
 
     fn longest_round(&self) -> Duration {
-        if self.home.home.line.is_far() { ROUND } else { NEAR_ROUND }
+        if self.is_far() { ROUND } else { NEAR_ROUND }
+    }
+
+    fn is_far(&self) -> bool {
+        self.acquire.home.home.line.is_far()
     }
 
     fn given_up(&self, problem: Problem) -> AcquireError {
@@ -189,14 +210,18 @@ impl<'a> Asking<'a> {
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for Asking {
     fn drop(&mut self) {
         // A near wait that just ran out may have become an ordinary one before the drop could hang up.
         if self.may_be_there || self.began.elapsed() >= NEAR_ROUND {
             let until = tokio::time::Instant::now() + GIVE_UP_FOR;
-            self.home.hand_over(What::GiveUp { slot: self.id.clone() }, until);
+            self.acquire.home.hand_over(What::GiveUp { slot: self.id.clone() }, until);
         }
     }
+}
+
+fn new_id() -> SlotId {
+    SlotId::parse(&uuid::Uuid::now_v7().to_string()).expect("a UUID has the characters of an id")
 }
 
 /// A limiter that stops says `unavailable` to those who wait, and keeps their slots in the queue. So only where it was

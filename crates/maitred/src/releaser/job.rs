@@ -1,6 +1,6 @@
 //! One thing to give back, asked for until it is answered.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use maitred_api::{Answer, Call, Context, Problem, Reason, RunStatus, SlotState};
 use maitred_engine::names::SlotId;
@@ -17,7 +17,7 @@ const LOOK_AGAIN_MS: [u64; 4] = [100, 400, 1_600, 6_400];
 
 #[derive(Clone)]
 pub(crate) struct Job {
-    pub context: Context,
+    pub context: Arc<Context>,
     pub what: What,
     /// There is nothing left to give back after this.
     pub until: Instant,
