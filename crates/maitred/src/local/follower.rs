@@ -51,7 +51,8 @@ pub struct Applied {
     pub events: Vec<Event>,
 }
 
-/// The engine and where in the journal it stands.
+/// The engine and where in the journal it stands. By default before the birth.
+#[derive(Default)]
 pub struct Follower {
     /// None until the birth has been read.
     engine: Option<Engine>,
@@ -65,12 +66,6 @@ pub struct Follower {
     pub voids: u64,
     /// Stamps that were not believed.
     pub leaps: u64,
-}
-
-impl Default for Follower {
-    fn default() -> Self {
-        Self { engine: None, head: 0, hash: 0, last_writer: 0, voids: 0, leaps: 0 }
-    }
 }
 
 impl Follower {

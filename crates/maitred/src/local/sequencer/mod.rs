@@ -111,8 +111,9 @@ pub enum Input<R> {
     EndWaits,
 }
 
-/// What comes out, to be carried out in order.
+/// What comes out, to be carried out in order. Nearly all of it is answers, so their size is no waste.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
 pub enum Effect<R> {
     Append {
         after: Position,
