@@ -176,41 +176,43 @@ impl Admit {
         self.decided().await
     }
 
-    async fn decided(&self) -> Result<Decision, Problem> {
-        match self.home.ask(Call::Admit(self.fields.clone()), self.home.deadline).await {
+    async fn decided(self) -> Result<Decision, Problem> {
+        let Admit { home, fields } = self;
+        let is_rate = fields.specs.first().is_none_or(|spec| !spec.window_seconds.is_missing());
+        match home.ask(Call::Admit(fields), home.deadline).await {
             Ok(Answer::Decision(decision)) => Ok(decision),
             Ok(other) => Err(unexpected(&other)),
             Err(problem) if is_trouble(&problem) => {
-                tracing::warn!(task = self.fields.task, %problem, "no verdict; it goes on without one");
-                Ok(self.degraded())
+                tracing::warn!(%problem, "no verdict; it goes on without one");
+                Ok(degraded(if is_rate { LimitKind::Rate } else { LimitKind::Concurrency }))
             }
             Err(problem) => Err(problem),
         }
     }
 
     async fn answered(self) -> Result<Decision, AdmitError> {
+        let enforce = self.fields.enforce;
         let decision = self.decided().await.map_err(AdmitError::Refused)?;
-        if decision.over_limit && self.fields.enforce {
+        if decision.over_limit && enforce {
             let kind = decision.kind;
             return Err(RateLimitExceeded::new(decision, kind).into());
         }
         Ok(decision)
     }
+}
 
-    /// What is said when nothing could be checked (rule A4).
-    fn degraded(&self) -> Decision {
-        let is_rate = self.fields.specs.first().is_none_or(|spec| !spec.window_seconds.is_missing());
-        Decision {
-            kind: if is_rate { LimitKind::Rate } else { LimitKind::Concurrency },
-            over_limit: false,
-            retry_after_seconds: 0,
-            degraded: true,
-            results: Vec::new(),
-            blocked_by: None,
-            replayed: false,
-            revision: 0,
-            as_of: 0,
-        }
+/// What is said when nothing could be checked (rule A4).
+fn degraded(kind: LimitKind) -> Decision {
+    Decision {
+        kind,
+        over_limit: false,
+        retry_after_seconds: 0,
+        degraded: true,
+        results: Vec::new(),
+        blocked_by: None,
+        replayed: false,
+        revision: 0,
+        as_of: 0,
     }
 }
 

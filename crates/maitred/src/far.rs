@@ -8,7 +8,7 @@
 mod events;
 mod health;
 mod judge;
-mod route;
+pub(crate) mod route;
 
 use std::{fmt, time::Duration};
 

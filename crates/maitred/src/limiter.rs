@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use crate::{
     Client, Far, FarOptions,
     error::is_passing,
+    far::route::changes,
     line::Line,
     local::{Node, NodeOptions, StartError},
     releaser::{BackOff, Job, Leftovers, Releaser, What},
@@ -162,40 +163,40 @@ impl Maitred {
     }
 
     pub(crate) async fn ask(&self, call: Call, within: Duration) -> Result<Answer, Problem> {
-        let changes = !matches!(&call, Call::Admit(fields) if fields.check) && changes(&call);
+        match self.home.line.is_far() {
+            true => self.ask_far(call, within).await,
+            false => {
+                let changes = changes(&call);
+                let asked = self.home.line.call(&self.context, call);
+                let answered = tokio::time::timeout(within, asked).await;
+                answered.unwrap_or_else(|_| Err(no_answer(within, changes)))
+            }
+        }
+    }
+
+    /// An answer may get lost on the way. So a change says which one it is, and is asked for again.
+    async fn ask_far(&self, call: Call, within: Duration) -> Result<Answer, Problem> {
+        let changes = changes(&call);
         let until = Instant::now() + within;
-        let context = self.identified(changes);
+        let mut context = Arc::clone(&self.context);
+        if changes {
+            Arc::make_mut(&mut context).request_id = Some(uuid::Uuid::now_v7().to_string());
+        }
         let mut back_off = BackOff::default();
         let mut unknown = false;
         loop {
-            let line = &self.home.line;
-            let problem = match tokio::time::timeout_at(until, line.call(&context, call.clone())).await {
+            let asked = self.home.line.call(&context, call.clone());
+            let problem = match tokio::time::timeout_at(until, asked).await {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(problem)) => problem,
                 Err(_) => return Err(no_answer(within, changes)),
             };
             unknown |= problem.reason.certainty() == Certainty::Unknown;
             let wait = back_off.next();
-            if !self.asks_again(&problem) || Instant::now() + wait >= until {
+            if !is_passing(&problem) || Instant::now() + wait >= until {
                 return Err(if unknown { as_unknown(problem) } else { problem });
             }
             tokio::time::sleep(wait).await;
-        }
-    }
-
-    /// A far call may be made twice, so it says which one it is. A near one can't get lost.
-    fn identified(&self, changes: bool) -> Arc<Context> {
-        let mut context = Arc::clone(&self.context);
-        if changes && self.home.line.is_far() {
-            Arc::make_mut(&mut context).request_id = Some(uuid::Uuid::now_v7().to_string());
-        }
-        context
-    }
-
-    fn asks_again(&self, problem: &Problem) -> bool {
-        match self.home.line.is_far() {
-            true => is_passing(problem),
-            false => problem.reason == Reason::Overloaded,
         }
     }
 
@@ -203,19 +204,6 @@ impl Maitred {
     pub(crate) fn hand_over(&self, what: What, until: Instant) {
         self.home.releaser.take(Job { context: Arc::clone(&self.context), what, until });
     }
-}
-
-fn changes(call: &Call) -> bool {
-    !matches!(
-        call,
-        Call::Limits { .. }
-            | Call::Limit { .. }
-            | Call::LimitSlots { .. }
-            | Call::Slot { .. }
-            | Call::Runs { .. }
-            | Call::Run { .. }
-            | Call::Keys { .. }
-    )
 }
 
 /// What a deadline of the caller's own proves.
