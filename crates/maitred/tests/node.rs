@@ -165,7 +165,7 @@ async fn stopping_tells_those_who_wait_and_takes_nothing_from_them() {
     ask(&node, auto("a", "")).await.expect("taken");
     let waiting = waits(&node, "b").await;
     node.stop(Duration::from_secs(5)).await;
-    assert_eq!(short(&waiting.await.expect("ends")), "unavailable");
+    assert_eq!(short(&waiting.await.expect("ends")), "queued");
     assert_eq!(state(&node, release("a")).await, "unavailable");
     assert_eq!(look(&node_on(&memory).await, "b").await, "queued");
 }

@@ -241,7 +241,7 @@ impl Node {
         answer.await.ok()
     }
 
-    /// Ends every waiting call (`unavailable`), writes what was accepted, and closes the journal.
+    /// Ends every waiting call (its slot keeps its place), writes what was accepted, and closes the journal.
     pub async fn stop(&self, within: Duration) {
         if self.inbox.send(Message::Stop).is_ok() {
             let closed = self.inbox.closed();

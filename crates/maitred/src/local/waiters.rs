@@ -13,7 +13,7 @@ pub struct Waiter<R> {
     pub reply: R,
 }
 
-type Place = (Namespace, SlotId);
+pub type Place = (Namespace, SlotId);
 
 #[derive(Debug)]
 pub struct Waiters<R> {
@@ -64,9 +64,11 @@ impl<R> Waiters<R> {
         Some(waiter)
     }
 
-    /// Everybody, for the end of the process.
-    pub fn drain(&mut self) -> Vec<Waiter<R>> {
+    /// Everybody, with the slot they wait for: for the end of the process.
+    pub fn drain(&mut self) -> Vec<(Place, Waiter<R>)> {
         self.count = 0;
-        self.by_slot.drain().flat_map(|(_, waiting)| waiting).collect()
+        let all = self.by_slot.drain();
+        all.flat_map(|(place, waiting)| waiting.into_iter().map(move |waiter| (place.clone(), waiter)))
+            .collect()
     }
 }

@@ -150,10 +150,14 @@ impl<R> Sequencer<R> {
         }
     }
 
+    /// Whoever waits for a slot is told how it stands, which is true whatever comes: it keeps its place.
     pub(super) fn end_waits(&mut self, effects: &mut Vec<Effect<R>>) {
-        let looks = self.later.drain(..).map(|(_, asked)| asked.reply);
-        for reply in self.answers.waiters.drain().into_iter().map(|waiter| waiter.reply).chain(looks) {
-            effects.push(Effect::Answer { reply, answer: Err(stopping()) });
+        for ((namespace, slot), waiter) in self.answers.waiters.drain() {
+            let call = Call::Slot { slot: slot.to_string(), wait: Default::default() };
+            self.reads.push(ReadAsked { namespace, call, line: None, reply: waiter.reply });
+        }
+        for (_, asked) in self.later.drain(..) {
+            effects.push(Effect::Answer { reply: asked.reply, answer: Err(stopping()) });
         }
     }
 }

@@ -107,7 +107,7 @@ pub enum Input<R> {
         at: Millis,
         reply: R,
     },
-    /// No more waiting: everyone on the line is told that the node stops.
+    /// No more waiting: everyone on the line is told how their slot stands.
     EndWaits,
 }
 

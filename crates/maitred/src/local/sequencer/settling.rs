@@ -128,7 +128,7 @@ pub(super) fn is_end_of_line(command: &Command) -> bool {
     }
 }
 
-/// What callers are told when the node stops while they wait.
+/// What those are told who wait for a later revision when the node stops.
 pub(super) fn stopping() -> Problem {
-    Problem::new(Reason::Unavailable, "the server is stopping; ask again with the same slot id")
+    Problem::new(Reason::Unavailable, "the server is stopping; ask again when it is back")
 }
