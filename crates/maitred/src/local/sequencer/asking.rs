@@ -150,11 +150,11 @@ impl<R> Sequencer<R> {
         }
     }
 
-    /// Whoever waits for a slot is told how it stands, which is true whatever comes: it keeps its place.
+    /// As if every wait ran out: the slots keep their places and are ordinary, their callers are told how they stand.
+    /// (Of a caller that only looks, the command names no line that the engine knows: it changes nothing.)
     pub(super) fn end_waits(&mut self, effects: &mut Vec<Effect<R>>) {
-        for ((namespace, slot), waiter) in self.answers.waiters.drain() {
-            let call = Call::Slot { slot: slot.to_string(), wait: Default::default() };
-            self.reads.push(ReadAsked { namespace, call, line: None, reply: waiter.reply });
+        for ((namespace, slot), Waiter { line, reply }) in self.answers.waiters.drain() {
+            self.end_line(WaitEnd { namespace, slot, line, auto: true, reply });
         }
         for (_, asked) in self.later.drain(..) {
             effects.push(Effect::Answer { reply: asked.reply, answer: Err(stopping()) });
