@@ -64,11 +64,14 @@ impl<R> Waiters<R> {
         Some(waiter)
     }
 
-    /// Everybody, with the slot they wait for: for the end of the process.
+    /// Everybody, with the slot they wait for, in the order they came: for the end of the process.
     pub fn drain(&mut self) -> Vec<(Place, Waiter<R>)> {
         self.count = 0;
-        let all = self.by_slot.drain();
-        all.flat_map(|(place, waiting)| waiting.into_iter().map(move |waiter| (place.clone(), waiter)))
-            .collect()
+        let of_slot = |(place, waiting): (Place, Vec<Waiter<R>>)| {
+            waiting.into_iter().map(move |waiter| (place.clone(), waiter))
+        };
+        let mut all: Vec<_> = self.by_slot.drain().flat_map(of_slot).collect();
+        all.sort_unstable_by_key(|(_, waiter)| waiter.line);
+        all
     }
 }
