@@ -244,6 +244,21 @@ fn a_wait_that_ends_on_the_way_ends_its_line_first() {
     );
 }
 
+/// The node is to stop while an acquire is on its way: its caller is told where it stands, and nobody stays parked.
+#[test]
+fn at_the_stop_a_wait_on_the_way_ends_too() {
+    let mut node = Node::new();
+    node.done(limit_of_one());
+    node.done(acquire("holder"));
+    let call = node.ask(acquire("waiter"), Some(9));
+    node.input(Input::EndWaits);
+    node.lands(START);
+    node.lands(START);
+    assert_eq!(node.state_told(call), Some(SlotState::Queued));
+    assert_eq!(node.sequencer.waiting_callers(), 0);
+    assert!(node.sequencer.is_idle());
+}
+
 /// A look whose wait ends before anything could be read is answered as soon as it can be.
 #[test]
 fn a_look_that_ends_on_the_way_is_answered() {

@@ -156,6 +156,11 @@ impl<R> Sequencer<R> {
         for ((namespace, slot), Waiter { line, reply }) in self.answers.waiters.drain() {
             self.end_line(WaitEnd { namespace, slot, line, auto: true, reply });
         }
+        // Those who are on their way wait no more either.
+        self.reads.iter_mut().for_each(|asked| asked.line = None);
+        let waits = self.pending.iter_mut().filter(|pending| pending.line.is_some());
+        waits.for_each(|pending| pending.wait_over = true);
+        self.in_flight().filter(|pending| pending.line.is_some()).for_each(|pending| pending.wait_over = true);
         for (_, asked) in self.later.drain(..) {
             effects.push(Effect::Answer { reply: asked.reply, answer: Err(stopping()) });
         }
