@@ -8,18 +8,24 @@ use std::{
 use maitred::{
     Far,
     api::{
-        AcquireFields, Answer, BatchItem, Call, ConfirmMode, Context, Given, LimitInfo, Problem, SlotState,
+        AcquireFields, Answer, BatchItem, Call, ConfirmMode, Context, Given, HistoryAnswer, LimitInfo,
+        Problem, SlotState,
     },
 };
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{LIMIT, books::ServerBooks};
+use super::{
+    LIMIT,
+    books::{Past, ServerBooks},
+};
 
 /// The limit whose slots are taken only to read a fence.
 pub const PROBE: &str = "probe";
 /// Killed workers' slots come back by themselves: a queue timeout and a max hold later at the latest.
 const EMPTY_WITHIN: Duration = Duration::from_secs(75);
+/// The history is filled behind the journal, by this much at the most.
+const FILLED_WITHIN: Duration = Duration::from_secs(20);
 const BATCH: usize = 1_000;
 
 pub struct Audit {
@@ -43,8 +49,54 @@ impl Audit {
         for some in slots.chunks(BATCH) {
             self.read(some, &mut states).await?;
         }
-        let (busy, reserved, waiting) = (limit.busy, limit.reserved, limit.waiting.into());
-        Ok(ServerBooks { grants, states, busy, reserved, waiting })
+        let mut books = ServerBooks {
+            grants,
+            states,
+            busy: limit.busy,
+            reserved: limit.reserved,
+            waiting: limit.waiting.into(),
+            ..ServerBooks::default()
+        };
+        self.read_history(&mut books).await?;
+        Ok(books)
+    }
+
+    /// Page by page, newest first. It is filled behind the journal, so first it has to come up to what is now.
+    async fn read_history(&self, books: &mut ServerBooks) -> Result<(), String> {
+        let since = Instant::now();
+        let mut before = None;
+        loop {
+            let page = self.history(before).await?;
+            if page.reach.lag > 0 {
+                if since.elapsed() > FILLED_WITHIN {
+                    return Err(format!("the history does not come up to now: {:?}", page.reach));
+                }
+                sleep(Duration::from_millis(100)).await;
+                books.history.clear();
+                before = None;
+                continue;
+            }
+            for end in page.ends {
+                let was_granted = matches!(end.was.as_str(), "reserved" | "busy");
+                let past = Past { state: end.state, was_granted, laps: end.laps };
+                if books.history.insert(end.slot.clone(), past).is_some() {
+                    books.ended_twice.push(end.slot);
+                }
+            }
+            before = page.next;
+            if before.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn history(&self, before: Option<String>) -> Result<HistoryAnswer, String> {
+        let (limit, most) = (Some(LIMIT.to_owned()), Some(BATCH as u32));
+        let question = Call::History { limit, slot: None, run: None, label: None, before, most };
+        match ask(&self.far, question).await? {
+            Answer::History(page) => Ok(page),
+            other => Err(format!("not a history: {other:?}")),
+        }
     }
 
     async fn until_empty(&self) -> Result<LimitInfo, String> {

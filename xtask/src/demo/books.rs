@@ -1,5 +1,5 @@
-//! The books at the end, from four sources that know nothing of each other: what the workers said, what the server
-//! answers about every slot, the fences the server gave, and what the partner saw.
+//! The books at the end, from five sources that know nothing of each other: what the workers said, what the server
+//! answers about every slot, what its history tells of every end, the fences it gave, and what the partner saw.
 //!
 //! The server's own number of grants is the difference of two fences: every grant takes the next one, over any number
 //! of restarts, so a grant that nobody heard of is counted too. It has to be the sum of how the slots ended. Example:
@@ -23,10 +23,24 @@ pub struct ServerBooks {
     pub grants: u64,
     /// Every slot that was ever asked for, as it is.
     pub states: HashMap<String, SlotState>,
+    /// What the history tells of slots that have ended.
+    pub history: HashMap<String, Past>,
+    /// Slots of which it tells two ends.
+    pub ended_twice: Vec<String>,
     /// The limit's own view.
     pub busy: u64,
     pub reserved: u64,
     pub waiting: u64,
+}
+
+/// The end of a slot, as the history tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past {
+    pub state: SlotState,
+    /// It was reserved or busy when it ended.
+    pub was_granted: bool,
+    /// How often it was granted before that, in vain: nobody took it up in time.
+    pub laps: u32,
 }
 
 /// One equation or rule, and whether it holds.
@@ -55,8 +69,9 @@ pub fn judge(ledger: &Ledger, server: &ServerBooks, partner: &Numbers) -> Vec<Fi
     vec![
         pressure(ledger),
         workers_sum(ledger),
-        server_sum(ledger, server),
+        server_sum(server),
         between(ledger, server),
+        history(server),
         every("what a worker heard of a slot is what the server says of it", contradictions(ledger, server)),
         fences(ledger),
         every("every worker's story makes sense", ledger.nonsense.clone()),
@@ -110,23 +125,45 @@ fn count(server: &ServerBooks, state: SlotState) -> u64 {
     server.states.values().filter(|is| **is == state).count() as u64
 }
 
-fn server_sum(ledger: &Ledger, server: &ServerBooks) -> Finding {
+/// Besides what was released or has expired, a grant can have been in vain: nobody took it up in time, so it went on
+/// to the next and came again later, or its slot was left before it was taken up.
+fn server_sum(server: &ServerBooks) -> Finding {
     let (released, expired) = (count(server, SlotState::Released), count(server, SlotState::Expired));
-    let busy = count(server, SlotState::Busy);
-    let laps: u64 = ledger.slots.values().map(|account| u64::from(account.laps)).sum();
+    let laps: u64 = server.history.values().map(|past| u64::from(past.laps)).sum();
+    let left = server.history.values().filter(|past| past.state == SlotState::Left && past.was_granted);
+    let left = left.count() as u64;
     let is_empty = server.busy + server.reserved + server.waiting == 0;
-    let holds = server.grants == released + expired + busy + laps && is_empty && server.busy == busy;
+    let sum = released + expired + server.busy + laps + left;
     let mut text = format!(
         "server:  {} granted = {released} released + {expired} expired + {} busy",
         server.grants, server.busy
     );
-    if laps > 0 {
-        text += &format!(" + {laps} lapsed and granted again");
+    for (number, what) in [(laps, "lapsed and granted again"), (left, "left before they were taken up")] {
+        if number > 0 {
+            text += &format!(" + {number} {what}");
+        }
     }
     if !is_empty {
         text += &format!("; {} are reserved and {} wait though all is over", server.reserved, server.waiting);
     }
-    finding(holds, text)
+    finding(server.grants == sum && count(server, SlotState::Busy) == server.busy && is_empty, text)
+}
+
+/// The history tells one end of every slot that has ended, and of no other.
+fn history(server: &ServerBooks) -> Finding {
+    let is_end = |state: SlotState| {
+        !matches!(state, SlotState::Unknown | SlotState::Queued | SlotState::Reserved | SlotState::Busy)
+    };
+    let mut broken: Vec<String> =
+        server.ended_twice.iter().map(|slot| format!("{slot} ended twice")).collect();
+    for (slot, state) in &server.states {
+        let told = server.history.get(slot).map(|past| past.state);
+        if told != is_end(*state).then_some(*state) {
+            broken.push(format!("{slot}: is {}, the history tells {told:?}", state.as_str()));
+        }
+    }
+    broken.extend(server.history.keys().filter(|slot| !server.states.contains_key(*slot)).cloned());
+    every("the server's history tells of every end once", broken)
 }
 
 /// The two sums differ by the slots whose end no worker saw or whose grant no worker heard of, and by nothing else.

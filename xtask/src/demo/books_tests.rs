@@ -2,7 +2,7 @@
 
 use maitred::api::SlotState;
 
-use super::{ServerBooks, judge};
+use super::{Past, ServerBooks, judge};
 use crate::demo::{
     ledger::{Ledger, Life},
     partner::Numbers,
@@ -26,13 +26,22 @@ impl Case {
 
     fn state(&mut self, slot: &str, state: SlotState) {
         self.server.states.insert(slot.to_owned(), state);
+        let was_granted = matches!(state, SlotState::Released | SlotState::Expired);
+        self.server.history.remove(slot);
+        if was_granted || state == SlotState::Left {
+            self.server.history.insert(slot.to_owned(), Past { state, was_granted, laps: 0 });
+        }
+    }
+
+    fn past(&mut self, slot: &str) -> &mut Past {
+        self.server.history.get_mut(slot).unwrap()
     }
 }
 
 fn called(ledger: &mut Ledger, life: Life, slot: &str, fence: u64) {
     let name = || slot.to_owned();
     ledger.note(life, &Said::Asked { slot: name() });
-    ledger.note(life, &Said::Granted { slot: name(), fence, laps: 0, has_waited: true });
+    ledger.note(life, &Said::Granted { slot: name(), fence, has_waited: true });
     ledger.note(life, &Said::Calling { slot: name() });
 }
 
@@ -84,12 +93,33 @@ fn a_grant_more_than_there_are_ends() {
 }
 
 #[test]
-fn a_slot_that_was_granted_again() {
+fn grants_in_vain() {
     let mut case = good();
-    case.ledger.slots.get_mut("b").unwrap().laps = 1;
+    case.past("b").laps = 1;
     assert_seen(&case, "server:");
     case.server.grants = 5;
     assert_eq!(case.broken(), Vec::<String>::new());
+    case.past("d").was_granted = true;
+    assert_seen(&case, "server:");
+    case.server.grants = 6;
+    assert_eq!(case.broken(), Vec::<String>::new());
+}
+
+#[test]
+fn a_history_that_tells_something_else() {
+    let mut case = good();
+    case.past("a").state = SlotState::Expired;
+    assert_seen(&case, "history");
+    case = good();
+    case.server.history.remove("c");
+    assert_seen(&case, "history");
+    case = good();
+    case.server.ended_twice.push("a".to_owned());
+    assert_seen(&case, "history");
+    case = good();
+    let stranger = *case.past("a");
+    case.server.history.insert("stranger".to_owned(), stranger);
+    assert_seen(&case, "history");
 }
 
 #[test]

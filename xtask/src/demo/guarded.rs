@@ -62,9 +62,9 @@ impl Guarded {
             say(&Said::Asked { slot: slot.clone() });
             let (info, lost) = self.until_granted_or_ended(&slot, label).await?;
             if info.state == SlotState::Busy {
-                let (fence, laps) = (info.fence.unwrap_or(0), info.laps.unwrap_or(0));
+                let fence = info.fence.unwrap_or(0);
                 let has_waited = info.granted_at > info.asked_at;
-                say(&Said::Granted { slot: slot.clone(), fence, laps, has_waited });
+                say(&Said::Granted { slot: slot.clone(), fence, has_waited });
                 return Ok(Held { slot, expires_at: info.expires_at.unwrap_or(0) });
             }
             say(&Said::Ended { slot, state: info.state, by_this_call: false, lost });

@@ -16,8 +16,6 @@ pub struct Account {
     pub asked_by: Life,
     /// The fence of the grant, once it was heard of.
     pub fence: Option<u64>,
-    /// How often it was granted in vain before.
-    pub laps: u32,
     /// It was not granted in the moment it was asked for.
     pub has_waited: bool,
     /// The call at the partner: not begun, begun, answered with a status (0: no answer).
@@ -50,8 +48,8 @@ impl Ledger {
     pub fn note(&mut self, life: Life, said: &Said) {
         match said {
             Said::Asked { slot } => self.open(life, slot),
-            Said::Granted { slot, fence, laps, has_waited } => self.change(slot, |account| {
-                (account.laps, account.has_waited) = (*laps, *has_waited);
+            Said::Granted { slot, fence, has_waited } => self.change(slot, |account| {
+                account.has_waited = *has_waited;
                 account.fence.replace(*fence).is_none()
             }),
             Said::Calling { slot } => {
@@ -73,7 +71,6 @@ impl Ledger {
         let account = Account {
             asked_by: life,
             fence: None,
-            laps: 0,
             has_waited: false,
             is_called: false,
             status: None,
@@ -136,7 +133,7 @@ mod tests {
     }
 
     fn granted(slot: &str, fence: u64) -> Said {
-        Said::Granted { slot: slot.to_owned(), fence, laps: 0, has_waited: true }
+        Said::Granted { slot: slot.to_owned(), fence, has_waited: true }
     }
 
     #[test]

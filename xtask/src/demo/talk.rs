@@ -23,11 +23,10 @@ pub enum Said {
     Asked {
         slot: String,
     },
-    /// The slot is busy. `laps`: how often it was granted in vain before.
+    /// The slot is busy. `has_waited`: not granted in the moment it was asked for.
     Granted {
         slot: String,
         fence: u64,
-        laps: u32,
         has_waited: bool,
     },
     /// The partner will now be called.
