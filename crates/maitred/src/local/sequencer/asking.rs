@@ -160,7 +160,9 @@ impl<R> Sequencer<R> {
         self.reads.iter_mut().for_each(|asked| asked.line = None);
         let waits = self.pending.iter_mut().filter(|pending| pending.line.is_some());
         waits.for_each(|pending| pending.wait_over = true);
-        self.in_flight().filter(|pending| pending.line.is_some()).for_each(|pending| pending.wait_over = true);
+        self.in_flight()
+            .filter(|pending| pending.line.is_some())
+            .for_each(|pending| pending.wait_over = true);
         for (_, asked) in self.later.drain(..) {
             effects.push(Effect::Answer { reply: asked.reply, answer: Err(stopping()) });
         }
