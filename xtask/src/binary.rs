@@ -21,6 +21,13 @@ pub fn cargo() -> Command {
     command
 }
 
+/// An `npm` in a folder of the repository.
+pub fn npm(folder: &str) -> Command {
+    let mut command = Command::new("npm");
+    command.current_dir(root().join(folder));
+    command
+}
+
 /// The profile this executable was built with: nothing is compiled a second time for what it starts.
 pub fn profile() -> String {
     let exe = env::current_exe().unwrap_or_default();

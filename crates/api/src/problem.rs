@@ -1,5 +1,8 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{
+    PartialSchema, ToSchema,
+    openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
+};
 
 /// The answer that a call was not done, or that nobody knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -54,7 +57,7 @@ pub enum Certainty {
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $status:literal;)*) => {
         /// Why. The codes are for programs and do not change.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Reason {
             $($(#[$doc])* #[serde(rename = $code)] $name,)*
         }
@@ -136,6 +139,19 @@ reasons! {
     /// It may have happened: ask again with the same id.
     Unknown = "unknown", 504;
 }
+
+// By hand: the derive does not see a rename that comes out of a macro, and would tell the names of the variants.
+impl PartialSchema for Reason {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("Why. The codes are for programs and do not change."))
+            .enum_values(Some(Reason::ALL.iter().map(|reason| reason.code())))
+            .into()
+    }
+}
+
+impl ToSchema for Reason {}
 
 impl Reason {
     pub fn certainty(self) -> Certainty {

@@ -1,4 +1,4 @@
-//! `maitred.toml`: the limits a server deploys, and what `maitred apply` sends.
+//! `maitred.toml`: the limits a server deploys, and what `maitred apply` sends; and the apps it calls back.
 //!
 //! ```toml
 //! [limits."voice-calls"]
@@ -8,6 +8,9 @@
 //! [namespace."staging".limits."voice-calls"]
 //! capacity = 2
 //! max_hold = "10m"
+//!
+//! [callbacks.voice]
+//! url = "https://voice.example/maitred"
 //! ```
 //!
 //! Names and fields are checked here; whether a capacity or a max hold is allowed is a rule, so the rules
@@ -20,6 +23,8 @@ use maitred::local::{Node, NodeOptions};
 use maitred_api::{Call, Context, LimitFields, NamedLimit};
 use serde::Deserialize;
 
+use crate::callbacks::TargetFields;
+
 pub const DEFAULT_NAMESPACE: &str = "default";
 
 /// The sets of a file, by namespace. A namespace without limits is not in it.
@@ -28,6 +33,8 @@ pub struct LimitsFile {
     /// As the errors name it.
     pub path: String,
     pub sets: BTreeMap<String, Vec<NamedLimit>>,
+    /// A server's own; nobody else can set them.
+    pub callbacks: BTreeMap<String, TargetFields>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +53,8 @@ struct Document {
     limits: Entries,
     #[serde(default)]
     namespace: BTreeMap<String, Section>,
+    #[serde(default)]
+    callbacks: BTreeMap<String, TargetFields>,
 }
 
 #[derive(Deserialize)]
@@ -86,7 +95,7 @@ impl LimitsFile {
                 sets.insert(namespace, set);
             }
         }
-        Ok(LimitsFile { path: path.to_owned(), sets })
+        Ok(LimitsFile { path: path.to_owned(), sets, callbacks: document.callbacks })
     }
 
     /// Deploys every set on an empty limiter in memory: what fails there would fail anywhere.
@@ -149,7 +158,8 @@ mod tests {
         for part in ["maitred.toml: ", "limit `voice`", "`capcity`", "`capacity` or `max_hold`"] {
             assert!(unknown.contains(part), "{part} is missing in: {unknown}");
         }
-        assert!(error("[limit.voice]\ncapacity = 1\n").contains("`limits` or `namespace`"));
+        assert!(error("[limit.voice]\ncapacity = 1\n").contains("`limits`, `namespace`, `callbacks`"));
+        assert!(error("[callbacks.app]\nurl = \"x\"\nsecret = \"s\"\n").contains("`secret`"));
         assert!(error("[namespace.x.limit.voice]\ncapacity = 1\n").contains("expected `limits`"));
         assert!(error("[limits]\nvoice = 3\n").contains("limit `voice`"));
         assert!(error("[namespace.x.limits]\nvoice = 3\n").contains("namespace `x`: limit `voice`"));

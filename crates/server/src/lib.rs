@@ -1,6 +1,7 @@
 //! The server and the command line of maitred, as a library so that tests can start them in their own process.
 #![forbid(unsafe_code)]
 
+pub mod callbacks;
 pub mod cli;
 pub mod config;
 pub mod deploy;

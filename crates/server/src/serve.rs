@@ -16,7 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    config::ConfigError,
+    callbacks::{self, Callbacks},
+    config::{ConfigError, LimitsFile},
     http::{Limits, Server, Shared},
     logging,
     token::{TokenError, Tokens},
@@ -125,7 +126,7 @@ fn run(options: ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
 
 async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
-    let running = tokio::select! {
+    let mut running = tokio::select! {
         running = start(options, limiting) => running?,
         name = signals.end.next() => {
             tracing::info!(signal = name, "stopped before it had started");
@@ -133,7 +134,7 @@ async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeErr
         }
     };
     banner::print(options, running.server.addr, running.has_tokens);
-    let failed = attend(&running, &mut signals).await;
+    let failed = attend(&mut running, &mut signals).await;
     tokio::select! {
         () = running.server.stop(STOP_WITHIN) => {}
         name = signals.end.next() => {
@@ -148,7 +149,7 @@ async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeErr
 }
 
 /// Until the server is to end: the reason, if it has failed.
-async fn attend(running: &Running, signals: &mut Signals) -> Option<String> {
+async fn attend(running: &mut Running, signals: &mut Signals) -> Option<String> {
     loop {
         tokio::select! {
             reason = running.node.failed() => {
@@ -158,6 +159,7 @@ async fn attend(running: &Running, signals: &mut Signals) -> Option<String> {
             _ = signals.hang_up.recv() => {
                 running.server.reload_tokens();
                 reload(&running.node, running.config.as_deref()).await;
+                running.reload_callbacks().await;
             }
             name = signals.end.next() => {
                 tracing::info!(signal = name, "stopping");
@@ -171,6 +173,7 @@ async fn attend(running: &Running, signals: &mut Signals) -> Option<String> {
 pub struct Running {
     pub server: Server,
     pub node: Node,
+    callbacks: Callbacks,
     config: Option<PathBuf>,
     has_tokens: bool,
 }
@@ -184,13 +187,29 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     }
     let config = files::config(options);
     let file = files::limits(config.as_deref(), limiting).await?;
+    let targets = callbacks::targets(&file.callbacks, &file.path)?;
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|error| ServeError::Listen { addr: options.listen, error })?;
     let node = Node::start(node_options(options)).await?;
     files::deploy(&Client::Near(node.clone()), &file).await?;
     let has_tokens = tokens.are_wanted();
     let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens)))?;
-    Ok(Running { server, node, config, has_tokens })
+    let callbacks = Callbacks::start(&node, targets, server.callback_numbers());
+    Ok(Running { server, node, callbacks, config, has_tokens })
+}
+
+impl Running {
+    /// Reads the targets of the file again. A bad file changes nothing, and is logged.
+    async fn reload_callbacks(&mut self) {
+        let Some(path) = self.config.as_deref() else { return };
+        let read = LimitsFile::read(path).and_then(|file| callbacks::targets(&file.callbacks, &file.path));
+        match read {
+            Ok(targets) => {
+                self.callbacks = Callbacks::start(&self.node, targets, self.server.callback_numbers());
+            }
+            Err(error) => tracing::error!(%error, "the callbacks stay as they are"),
+        }
+    }
 }
 
 fn node_options(options: &ServeOptions) -> NodeOptions {

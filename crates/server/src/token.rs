@@ -24,7 +24,7 @@ use std::{
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-pub use file::TokenError;
+pub use file::{TokenError, private_text};
 pub use grant::{Grant, Role};
 
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);

@@ -19,7 +19,22 @@ pub const NEEDS: &[Need] = &[
         look: || cargo(&["nextest", "--version"]),
         install: || cargo(&["install", "--locked", "cargo-nextest"]),
     },
+    Need {
+        name: "node",
+        look: || shell(&format!("npm --version && node -e \"{NODE}\"")),
+        install: || shell("echo 'Node 20.19 or later with npm is needed: https://nodejs.org'; exit 1"),
+    },
 ];
+
+// Not installed: every system has its own way.
+const NODE: &str =
+    "let [a, b] = process.versions.node.split('.'); process.exit(a > 20 || a == 20 && b >= 19 ? 0 : 1)";
+
+fn shell(line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]);
+    command
+}
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = binary::cargo();

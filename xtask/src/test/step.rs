@@ -32,6 +32,11 @@ pub const STEPS: &[Step] = &[
         what: "20,000 random command sequences on engine and model, the whole state checked after each",
         run: judge,
     },
+    Step {
+        name: "sdk",
+        what: "the TypeScript package: types, contract tests against the server, what it packs",
+        run: sdk,
+    },
     Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
     Step { name: "lints", what: "clippy finds nothing", run: lints },
     Step { name: "docs", what: "the documentation builds, every link in it leads somewhere", run: docs },
@@ -71,6 +76,15 @@ fn tests() -> Result<Tally, Failure> {
 
 fn judge() -> Result<Tally, Failure> {
     nextest(&["--package", "maitred-engine", "--features", "check", "--test", "judge"])
+}
+
+fn sdk() -> Result<Tally, Failure> {
+    let scripts = [&["ci"][..], &["run", "build"], &["run", "check"], &["run", "lint:package"], &["test"]];
+    let server = binary::build().map_err(failed)?;
+    for arguments in scripts {
+        one(binary::npm("sdk/typescript").args(arguments).env("MAITRED_BIN", &server))?;
+    }
+    Ok(Tally::passed(scripts.len()))
 }
 
 fn doc_tests() -> Result<Tally, Failure> {

@@ -18,7 +18,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
             }
         }
         for (number, settings) in settings(text) {
-            if settings.contains("[limits")
+            if (settings.contains("[limits") || settings.contains("[callbacks"))
                 && let Err(error) = LimitsFile::parse(&settings, document)
             {
                 wrong.push(format!("{document}:{number}: {error}"));

@@ -36,7 +36,7 @@ use super::{
     router,
     stream::{Stream, Turn, Turns},
 };
-use crate::token::Tokens;
+use crate::{callbacks::CallbackNumbers, token::Tokens};
 
 /// hyper's own bounds lie above ours, so that ours answer as problems.
 const HEAD_BYTES_MOST: usize = 32 * 1024;
@@ -74,6 +74,10 @@ impl Server {
         };
         let accepting = tokio::spawn(hall.accept(listener));
         Ok(Server { addr, app, stop, places, accepting })
+    }
+
+    pub fn callback_numbers(&self) -> &CallbackNumbers {
+        &self.app.numbers.callbacks
     }
 
     /// Reads the tokens of the data folder again, if they have changed.

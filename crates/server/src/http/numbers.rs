@@ -3,6 +3,7 @@
 
 use std::{sync::atomic::AtomicU64, time::Duration};
 
+use crate::callbacks::CallbackNumbers;
 use axum::http::{Method, StatusCode};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -32,6 +33,7 @@ pub struct Numbers {
     pub open_streams: Gauge,
     pub open_connections: Gauge,
     pub refused_connections: Counter,
+    pub callbacks: CallbackNumbers,
 }
 
 impl Default for Numbers {
@@ -44,6 +46,7 @@ impl Default for Numbers {
             open_streams: Gauge::default(),
             open_connections: Gauge::default(),
             refused_connections: Counter::default(),
+            callbacks: CallbackNumbers::default(),
         }
     }
 }
@@ -64,6 +67,7 @@ impl Numbers {
     pub fn text(&self) -> String {
         let mut registry = Registry::default();
         self.register_http(registry.sub_registry_with_prefix("maitred_http"));
+        self.callbacks.register(registry.sub_registry_with_prefix("maitred_callback"));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("maitred_build", "What runs", version);
         register_process(registry.sub_registry_with_prefix("process"));

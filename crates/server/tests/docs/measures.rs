@@ -9,7 +9,9 @@ use crate::{
     server::{Server, shell},
 };
 
-const LIMITS: &str = "[limits.a]\ncapacity = 1\nmax_hold = \"100ms\"\n";
+const LIMITS: &str = "[limits.a]\ncapacity = 1\nmax_hold = \"100ms\"\n\
+    [callbacks.app]\nurl = \"http://127.0.0.1:9/maitred\"\nnetwork = \"loopback\"\n";
+const SERVE: &str = "env MAITRED_CALLBACK_SECRET=0123456789abcdef0123456789abcdef maitred dev";
 /// Makes a series of every kind: a grant, a lapse, an end, a decision.
 const DEEDS: &str = r#"
 post() { curl -fsS -H 'content-type: application/json' -d "$2" "$URL/v1/$1" > /dev/null; }
@@ -25,7 +27,7 @@ curl -fsS "$URL/metrics"
 fn metrics() -> String {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("maitred.toml"), LIMITS).unwrap();
-    let server = Server::start(folder.path(), "maitred dev");
+    let server = Server::start(folder.path(), SERVE);
     let output = shell(folder.path()).args(["-euc", DEEDS]).env("URL", &server.url).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use maitred_api::Reason;
 use serde_json::Value;
 
 use crate::support::rig;
@@ -59,4 +60,12 @@ fn collect<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
 async fn a_server_shows_it() {
     let rig = rig().await;
     assert_eq!(rig.get("/openapi.json").await.body, maitred_server::http::openapi_json());
+}
+
+#[test]
+fn reasons_are_told_as_they_are_sent() {
+    let api: Value = serde_json::from_str(&maitred_server::http::openapi_json()).unwrap();
+    let told = api["components"]["schemas"]["Reason"]["enum"].as_array().unwrap();
+    let sent: Vec<Value> = Reason::ALL.iter().map(|reason| serde_json::to_value(reason).unwrap()).collect();
+    assert_eq!(*told, sent);
 }
