@@ -9,12 +9,15 @@ const ALLOWED = "allowed: '45m', '2h', '90s', '500ms', '30d', '1h30m', or whole 
 
 /** The milliseconds of a duration, or nothing if it is none. */
 export function milliseconds(value: unknown): number | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-  if (typeof value !== 'string' || value === '') return undefined;
-  if (/^\d+$/.test(value)) return milliseconds(Number(value));
-  const parts = SHAPE.exec(value)?.slice(1);
-  const sum = parts?.reduce((sum, part, index) => sum + Number(part ?? 0) * Object.values(UNITS)[index]!, 0);
-  return milliseconds(sum);
+  const ms = typeof value === 'string' ? spelled(value) : value;
+  return Number.isSafeInteger(ms) && (ms as number) >= 0 ? (ms as number) : undefined;
+}
+
+// Without recursion: the DevKit's builder, which draws what a workflow's body does, follows calls without end.
+function spelled(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  const parts = text === '' ? undefined : SHAPE.exec(text)?.slice(1);
+  return parts?.reduce((sum, part, index) => sum + Number(part ?? 0) * Object.values(UNITS)[index]!, 0) ?? NaN;
 }
 
 /** The milliseconds of a duration between two bounds; the error names what it is for and what is allowed. */

@@ -103,7 +103,7 @@ impl App {
         let verdict = match self.send(message).await {
             Ok(response) => judged(response).await,
             Err(why) => {
-                tracing::debug!(target = self.target.name, why, "an app could not be called");
+                tracing::debug!(app = self.target.name, why, "an app could not be called");
                 self.numbers.called(&self.target.name, Called::Failed);
                 return Verdict::Again;
             }
@@ -133,7 +133,7 @@ impl App {
                 runs
             }
             Err(why) => {
-                tracing::warn!(target = self.target.name, why, "an app does not say how its runs stand");
+                tracing::warn!(app = self.target.name, why, "an app does not say how its runs stand");
                 self.numbers.called(&self.target.name, Called::Failed);
                 BTreeMap::new()
             }
@@ -146,7 +146,7 @@ impl App {
         let response = request.json(message).send().await.map_err(|error| causes(&error.without_url()))?;
         if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             let why = "an app does not take the secret; is MAITRED_CALLBACK_SECRET the same at both ends?";
-            tracing::warn!(target = self.target.name, status = response.status().as_u16(), "{why}");
+            tracing::warn!(app = self.target.name, status = response.status().as_u16(), "{why}");
         }
         Ok(response)
     }

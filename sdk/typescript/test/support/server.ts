@@ -26,7 +26,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
 }
 
 /** `MAITRED_BIN`, or what was built last in this repository. */
-function binary(): string {
+export function binary(): string {
   const root = fileURLToPath(new URL('../../../..', import.meta.url));
   const target = process.env.CARGO_TARGET_DIR ?? `${root}target`;
   const built = [process.env.MAITRED_BIN, `${target}/ci/maitred`, `${target}/debug/maitred`, `${target}/release/maitred`];
