@@ -121,4 +121,7 @@ pub struct SpecResult {
     pub remaining: u64,
     pub reset_seconds: u64,
     pub over: bool,
+    /// The window of a rate. Not on the wire: whoever asked has said it.
+    #[serde(skip)]
+    pub window_seconds: Option<u64>,
 }

@@ -128,6 +128,26 @@ pub enum Call {
     },
 }
 
+impl Call {
+    /// Whether it may change something: only then can its outcome be unknown.
+    pub fn changes(&self) -> bool {
+        !matches!(
+            self,
+            Call::Limits { .. }
+                | Call::Limit { .. }
+                | Call::LimitSlots { .. }
+                | Call::Slot { .. }
+                | Call::Runs { .. }
+                | Call::Run { .. }
+                | Call::Keys { .. }
+                | Call::History { .. }
+                | Call::Audit { .. }
+                | Call::Explain { .. }
+                | Call::Admit(AdmitFields { check: true, .. })
+        )
+    }
+}
+
 /// What stands around a call: where it applies and who makes it. Over HTTP these are headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {

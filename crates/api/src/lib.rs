@@ -18,6 +18,7 @@ mod keys;
 mod limits;
 mod live;
 mod problem;
+mod rate_fields;
 mod runs;
 mod slots;
 
@@ -32,5 +33,6 @@ pub use keys::*;
 pub use limits::*;
 pub use live::*;
 pub use problem::*;
+pub use rate_fields::*;
 pub use runs::*;
 pub use slots::*;

@@ -129,6 +129,11 @@ impl Acquire {
         self
     }
 
+    /// The limit that was named first.
+    fn limit(&self) -> &str {
+        self.fields.limits.first().map_or("", |first| &first.limit)
+    }
+
     /// Runs the body while the slot is held, as [`Maitred::with_limit`] does.
     ///
     /// # Errors

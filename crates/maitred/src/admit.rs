@@ -62,12 +62,6 @@ impl Spec {
     pub(crate) fn belongs_to_a_run(&self) -> bool {
         self.0.count_successes_only || self.0.window_seconds.is_missing()
     }
-
-    /// The window of a rate, in seconds.
-    #[cfg(feature = "tower")]
-    pub(crate) fn window_seconds(&self) -> Option<u64> {
-        self.0.window_seconds.whole_number()
-    }
 }
 
 impl From<SpecFields> for Spec {
@@ -85,6 +79,7 @@ impl From<SpecFields> for Spec {
 pub struct Admit {
     home: Maitred,
     fields: AdmitFields,
+    request_id: Option<String>,
 }
 
 impl Maitred {
@@ -113,7 +108,7 @@ impl Maitred {
     /// ```
     pub fn admit(&self, task: impl Into<String>) -> Admit {
         let fields = AdmitFields { task: task.into(), ..AdmitFields::default() };
-        Admit { home: self.clone(), fields }.enforce(true)
+        Admit { home: self.clone(), fields, request_id: None }.enforce(true)
     }
 
     /// [`Maitred::admit`] with rates.
@@ -160,6 +155,14 @@ impl Admit {
         self
     }
 
+    /// The id of the message that this call is made for: a message that is delivered again counts once, and gets the
+    /// first verdict. Without one it counts twice, although a far call that is made again after a lost answer never
+    /// does.
+    pub fn request_id(mut self, id: impl Into<String>) -> Self {
+        self.request_id = Some(id.into());
+        self
+    }
+
     /// Whether a decision over the limit is an error (true, as if not called) or comes back as a decision. What is
     /// counted is the same.
     pub fn enforce(mut self, enforce: bool) -> Self {
@@ -173,18 +176,26 @@ impl Admit {
     /// The call is not one that can be decided.
     pub async fn check(mut self) -> Result<Decision, Problem> {
         self.fields.check = true;
+        self.request_id = None;
         self.decided().await
     }
 
     async fn decided(self) -> Result<Decision, Problem> {
-        let Admit { home, fields } = self;
-        let is_rate = fields.specs.first().is_none_or(|spec| !spec.window_seconds.is_missing());
-        match home.ask(Call::Admit(fields), home.deadline).await {
-            Ok(Answer::Decision(decision)) => Ok(decision),
+        let Admit { home, fields, request_id } = self;
+        let windows: Vec<_> = fields.specs.iter().map(|spec| spec.window_seconds.whole_number()).collect();
+        let kind = first_kind(&fields.specs);
+        let task = fields.task.clone();
+        match home.ask(Call::Admit(fields), home.deadline, request_id).await {
+            Ok(Answer::Decision(mut decision)) => {
+                // They do not travel.
+                let results = decision.results.iter_mut().zip(windows);
+                results.for_each(|(result, window)| result.window_seconds = window);
+                Ok(decision)
+            }
             Ok(other) => Err(unexpected(&other)),
             Err(problem) if is_trouble(&problem) => {
-                tracing::warn!(%problem, "no verdict; it goes on without one");
-                Ok(degraded(if is_rate { LimitKind::Rate } else { LimitKind::Concurrency }))
+                tracing::warn!(task, %problem, "no verdict; it goes on without one");
+                Ok(degraded(kind))
             }
             Err(problem) => Err(problem),
         }
@@ -198,6 +209,13 @@ impl Admit {
             return Err(RateLimitExceeded::new(decision, kind).into());
         }
         Ok(decision)
+    }
+}
+
+fn first_kind(specs: &[SpecFields]) -> LimitKind {
+    match specs.first() {
+        Some(spec) if spec.window_seconds.is_missing() => LimitKind::Concurrency,
+        _ => LimitKind::Rate,
     }
 }
 

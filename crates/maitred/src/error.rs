@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use maitred_api::{Certainty, Decision, LimitKind, Problem, Reason, SlotState};
+use maitred_api::{Certainty, Decision, Dialect, LimitKind, Problem, RateFields, Reason, SlotState};
 use maitred_engine::{names::SlotId, time::format_duration};
 
 /// What whoever called does next.
@@ -121,8 +121,17 @@ impl RateLimitExceeded {
 
     /// The body of the 429 (rule A3). It names the limit that blocks by its label, if it has one, never by its key.
     pub fn problem(&self) -> Problem {
-        let decision = Decision { kind: self.kind, over_limit: true, ..self.decision.clone() };
+        let decision = self.refused();
         decision.refusal().unwrap_or_else(|| nameless(&decision))
+    }
+
+    /// The header fields of the 429: names in small letters, and their values.
+    pub fn rate_fields(&self, dialect: Dialect) -> RateFields {
+        self.refused().rate_fields(dialect)
+    }
+
+    fn refused(&self) -> Decision {
+        Decision { kind: self.kind, over_limit: true, ..self.decision.clone() }
     }
 }
 

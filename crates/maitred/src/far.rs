@@ -94,7 +94,7 @@ impl Far {
         let Some(route) = route::route(&call) else {
             return self.batch_of_one(context, call).await;
         };
-        let changes = route::changes(&call);
+        let changes = call.changes();
         let body = self.exchange(context, route, changes).await?;
         judge::answer(&call, body).ok_or_else(|| self.not_an_answer(changes))
     }
@@ -114,7 +114,7 @@ impl Far {
         items: &[BatchItem],
     ) -> Result<Vec<Result<Answer, Problem>>, Problem> {
         let body = serde_json::to_value(BatchFields { items: items.to_vec() }).unwrap_or(Value::Null);
-        let changes = items.iter().any(|item| route::changes(&item.call));
+        let changes = items.iter().any(|item| item.call.changes());
         let answered = self.exchange(context, Route::new(Method::POST, "batch").body(body), changes).await?;
         judge::results(items, answered).ok_or_else(|| self.not_an_answer(changes))
     }

@@ -77,6 +77,7 @@ mod admit;
 mod error;
 mod limiter;
 mod line;
+mod nested;
 mod operate;
 mod releaser;
 #[cfg(feature = "tower")]

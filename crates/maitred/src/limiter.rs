@@ -8,9 +8,9 @@ use tokio::time::Instant;
 use crate::{
     Client, Far, FarOptions,
     error::is_passing,
-    far::route::changes,
     line::Line,
     local::{Node, NodeOptions, StartError},
+    nested::Held,
     releaser::{BackOff, Job, Leftovers, Releaser, What},
 };
 
@@ -42,6 +42,7 @@ pub struct Maitred {
 pub(crate) struct Home {
     pub line: Line,
     pub releaser: Releaser,
+    pub held: Held,
 }
 
 impl fmt::Debug for Maitred {
@@ -105,7 +106,7 @@ impl Maitred {
         let (releaser, line) =
             started.map_err(|error| StartError(format!("the client's thread cannot be started: {error}")))?;
         Ok(Maitred {
-            home: Arc::new(Home { line, releaser }),
+            home: Arc::new(Home { line, releaser, held: Held::default() }),
             context: Arc::default(),
             deadline: DEADLINE,
             patience: PATIENCE,
@@ -159,15 +160,25 @@ impl Maitred {
     /// # Errors
     /// What the limiter says, or that it could not be heard; [`next_step`](crate::next_step) tells what to do.
     pub async fn call(&self, call: Call) -> Result<Answer, Problem> {
-        self.ask(call, ANSWER_WITHIN).await
+        self.ask(call, ANSWER_WITHIN, None).await
     }
 
-    pub(crate) async fn ask(&self, call: Call, within: Duration) -> Result<Answer, Problem> {
+    /// `id` names a change that is to have one effect however often it is asked for.
+    pub(crate) async fn ask(
+        &self,
+        call: Call,
+        within: Duration,
+        id: Option<String>,
+    ) -> Result<Answer, Problem> {
+        let mut context = Arc::clone(&self.context);
+        if id.is_some() {
+            Arc::make_mut(&mut context).request_id = id;
+        }
         match self.home.line.is_far() {
-            true => self.ask_far(call, within).await,
+            true => self.ask_far(context, call, within).await,
             false => {
-                let changes = changes(&call);
-                let asked = self.home.line.call(&self.context, call);
+                let changes = call.changes();
+                let asked = self.home.line.call(&context, call);
                 let answered = tokio::time::timeout(within, asked).await;
                 answered.unwrap_or_else(|_| Err(no_answer(within, changes)))
             }
@@ -175,11 +186,15 @@ impl Maitred {
     }
 
     /// An answer may get lost on the way. So a change says which one it is, and is asked for again.
-    async fn ask_far(&self, call: Call, within: Duration) -> Result<Answer, Problem> {
-        let changes = changes(&call);
+    async fn ask_far(
+        &self,
+        mut context: Arc<Context>,
+        call: Call,
+        within: Duration,
+    ) -> Result<Answer, Problem> {
+        let changes = call.changes();
         let until = Instant::now() + within;
-        let mut context = Arc::clone(&self.context);
-        if changes {
+        if changes && context.request_id.is_none() {
             Arc::make_mut(&mut context).request_id = Some(uuid::Uuid::now_v7().to_string());
         }
         let mut back_off = BackOff::default();

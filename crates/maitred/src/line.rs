@@ -14,7 +14,7 @@ use std::{
 use maitred_api::{Answer, Call, Context, Problem, Reason};
 use tokio::{runtime::Handle, task::JoinHandle};
 
-use crate::Client;
+use crate::{Client, local::Answering};
 
 /// The way to a limiter. Cheap to clone.
 #[derive(Clone)]
@@ -38,9 +38,9 @@ impl Line {
     }
 
     /// One call. Dropping the future drops the call: for an auto acquire that is the hang-up.
-    pub fn call<'a>(&'a self, context: &'a Arc<Context>, call: Call) -> Asked<'a> {
+    pub fn call(&self, context: &Arc<Context>, call: Call) -> Asked {
         match &self.client {
-            Client::Near(node) => Asked::Near(Box::pin(node.call(context, call))),
+            Client::Near(node) => Asked::Near(node.call(context, call)),
             Client::Far(far) => {
                 let (far, context) = (far.clone(), Arc::clone(context));
                 Asked::Far(self.runtime.spawn(async move { far.call(&context, call).await }))
@@ -52,17 +52,17 @@ impl Line {
 type Answered = Result<Answer, Problem>;
 
 /// A call on its way. Small, since those who wait in a queue keep one each.
-pub(crate) enum Asked<'a> {
-    Near(Pin<Box<dyn Future<Output = Answered> + Send + 'a>>),
+pub(crate) enum Asked {
+    Near(Answering),
     Far(JoinHandle<Answered>),
 }
 
-impl Future for Asked<'_> {
+impl Future for Asked {
     type Output = Answered;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut task::Context<'_>) -> Poll<Answered> {
         match &mut *self {
-            Asked::Near(asked) => asked.as_mut().poll(context),
+            Asked::Near(asked) => Pin::new(asked).poll(context),
             Asked::Far(asked) => {
                 Pin::new(asked).poll(context).map(|answered| answered.unwrap_or_else(|_| Err(closed())))
             }
@@ -70,7 +70,7 @@ impl Future for Asked<'_> {
     }
 }
 
-impl Drop for Asked<'_> {
+impl Drop for Asked {
     fn drop(&mut self) {
         if let Asked::Far(asked) = self {
             asked.abort();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use maitred_api::{LimitShare, Problem, SlotAnswer, SlotState};
-use tokio::time::Instant;
+use tokio::{task, time::Instant};
 
 use crate::{Maitred, SlotId, releaser::What};
 
@@ -29,6 +29,8 @@ pub struct Slot {
     expires_at_ms: u64,
     expires: Instant,
     held: bool,
+    /// The task it was granted to, where that is looked at.
+    taker: Option<task::Id>,
 }
 
 /// What a release did.
@@ -45,8 +47,10 @@ impl Slot {
     pub(crate) fn new(home: Maitred, id: SlotId, answer: SlotAnswer) -> Slot {
         let expires_at_ms = answer.slot.expires_at.unwrap_or(answer.as_of);
         let left = Duration::from_millis(expires_at_ms.saturating_sub(answer.as_of));
+        let taker = home.home.held.took();
         Slot {
             home,
+            taker,
             id,
             limits: answer.slot.limits,
             fence: answer.slot.fence.unwrap_or_default(),
@@ -110,6 +114,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
+        self.home.home.held.gave_back(self.taker);
         if self.held {
             self.home.hand_over(What::Release { slot: self.id.clone() }, self.expires);
         }

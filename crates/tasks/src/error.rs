@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use maitred::{
     RateLimitExceeded,
-    api::{Decision, LimitKind, Problem, Reason, RunStatus},
+    api::{Decision, Dialect, LimitKind, Problem, RateFields, Reason, RunStatus},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -166,9 +166,9 @@ impl RateLimitExceededError {
         &self.0.decision
     }
 
-    /// The seconds of `Retry-After`; none for concurrency, whose end nobody knows.
-    pub fn retry_after_seconds(&self) -> Option<u64> {
-        (self.0.kind == LimitKind::Rate).then_some(self.0.decision.retry_after_seconds)
+    /// The header fields of the 429: `Retry-After` for a rate, and those of the dialect (rule A3).
+    pub fn rate_fields(&self, dialect: Dialect) -> RateFields {
+        self.0.rate_fields(dialect)
     }
 
     fn body(&self) -> ErrorBody {

@@ -9,7 +9,10 @@ use std::{
     },
 };
 
-use maitred::api::{AdmitFields, Decision, Problem};
+use maitred::{
+    Spec,
+    api::{Decision, Problem, SpecFields},
+};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -206,9 +209,18 @@ impl Flow {
         Ok(Quote { options, rate_limit_verdict })
     }
 
-    pub(crate) async fn ask(&self, fields: AdmitFields) -> Result<Decision, Problem> {
-        let request_id = self.run.call(self.calls.fetch_add(1, Relaxed));
-        self.host.limiter_calls().decide(fields, request_id).await
+    /// The limiter's verdict on these specs. A quote only looks.
+    pub(crate) async fn ask(&self, specs: Vec<SpecFields>) -> Result<Decision, Problem> {
+        let specs = specs.into_iter().map(Spec::from);
+        let mut asked =
+            self.host.limiter().admit(self.task_name()).run(self.run_id()).specs(specs).enforce(false);
+        if self.phase == Phase::Quote {
+            return asked.check().await;
+        }
+        if let Some(id) = self.run.call(self.calls.fetch_add(1, Relaxed)) {
+            asked = asked.request_id(id);
+        }
+        asked.await.map_err(|error| error.problem())
     }
 
     /// One more limit that this quote stands for. Outside of a quote nobody reads it.

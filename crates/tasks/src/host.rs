@@ -10,15 +10,15 @@ use std::{
 
 use maitred::{
     Client, Far, FarOptions, Leftovers, Maitred, NodeOptions, StartError,
-    api::{Context, RunStatus},
+    api::{Problem, RunStatus},
     local::Node,
 };
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::{
     Flow, HeaderNames, Meta, Options, Output, Quote, Task, TaskConfig, TaskError, TaskStream,
     id::{RunId, is_of_a_key},
-    limiter::Limiter,
     run::{self, Active},
     stream,
     task::Registered,
@@ -101,7 +101,7 @@ pub enum Completion {
 pub struct Host(Arc<Shared>);
 
 struct Shared {
-    limiter: Limiter,
+    limiter: Maitred,
     tasks: RwLock<HashMap<String, Arc<Registered>>>,
     active: Active,
     options: HostOptions,
@@ -153,9 +153,13 @@ impl Host {
     /// # Errors
     /// The machine gives no thread.
     pub fn with_options(limiter: Client, options: HostOptions) -> Result<Host, StartError> {
-        let context =
-            Context { namespace: options.namespace.clone(), by: options.by.clone(), ..Context::default() };
-        let limiter = Limiter::new(limiter, context, options.deadline)?;
+        let mut limiter = Maitred::new(limiter)?.deadline(options.deadline);
+        if let Some(namespace) = &options.namespace {
+            limiter = limiter.namespace(namespace);
+        }
+        if let Some(by) = &options.by {
+            limiter = limiter.by(by);
+        }
         Ok(Host(Arc::new(Shared { limiter, tasks: RwLock::default(), active: Active::default(), options })))
     }
 
@@ -212,7 +216,7 @@ impl Host {
         if !self.0.active.complete(run)? {
             return Ok(Completion::Settled);
         }
-        let ended = self.0.limiter.end_run(run, status).await;
+        let ended = self.end_run(run, status).await;
         match ended.map_err(|problem| TaskError::new("invalid_run", problem.message, 400))? {
             true => Ok(Completion::Settled),
             false => {
@@ -224,7 +228,7 @@ impl Host {
 
     /// The limiter, for its other uses.
     pub fn limiter(&self) -> &Maitred {
-        &self.0.limiter.maitred
+        &self.0.limiter
     }
 
     /// Finishes the ends that wait in the background, and closes the limiter (near). For all clones.
@@ -259,8 +263,13 @@ impl Host {
         &self.0.options.headers
     }
 
-    pub(crate) fn limiter_calls(&self) -> &Limiter {
-        &self.0.limiter
+    /// Ends a run. True if the limiter says that it is done; false if it said nothing in time.
+    pub(crate) async fn end_run(&self, run: &str, status: RunStatus) -> Result<bool, Problem> {
+        match timeout(self.0.options.deadline, self.limiter().end_run(run, status)).await {
+            Ok(Ok(())) => Ok(true),
+            Ok(Err(problem)) if problem.reason.http_status() < 500 => Err(problem),
+            Ok(Err(_)) | Err(_) => Ok(false),
+        }
     }
 
     pub(crate) fn active(&self) -> &Active {

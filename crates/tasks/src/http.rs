@@ -7,7 +7,8 @@
 //! | `POST /tasks/{name}/options` | `{"status":"success","response":{"credits":…,"rateLimitVerdict":…}}` |
 //! | `POST /runs/{run}/complete`, `{"status":"succeeded"}` | `{"status":"success","response":{"run":…,"settled":true}}` |
 //!
-//! An error is `{"status":"error","reason":…,"message":…}`; a 429 has `details` and, for a rate, `Retry-After`. A refusal
+//! An error is `{"status":"error","reason":…,"message":…}`; a 429 has `details`, for a rate
+//! `Retry-After`, and the `RateLimit` fields of its limit. A refusal
 //! in the preflight of a stream is an answer with its own status, not an event. A client that hangs up cancels its run.
 
 use std::{
@@ -21,15 +22,15 @@ use axum::{
     body::{Body, HttpBody},
     extract::{Path, State},
     http::{
-        HeaderMap, HeaderValue, StatusCode,
-        header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+        HeaderMap, HeaderName, HeaderValue, StatusCode,
+        header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE},
     },
     response::{IntoResponse, Response},
     routing::post,
 };
 use bytes::Bytes;
 use hyper::body::Frame;
-use maitred::api::RunStatus;
+use maitred::api::{Dialect, RunStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,11 +53,13 @@ impl IntoResponse for TaskError {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, Json(self.body())).into_response();
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let TaskError::RateLimitExceeded(exceeded) = &self
-            && let Some(seconds) = exceeded.retry_after_seconds()
-        {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        let headers = response.headers_mut();
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let TaskError::RateLimitExceeded(exceeded) = &self {
+            let fields = exceeded.rate_fields(Dialect::default()).into_iter();
+            let field =
+                |(name, value): (_, String)| Some((HeaderName::from_static(name), value.parse().ok()?));
+            headers.extend(fields.filter_map(field));
         }
         response
     }

@@ -71,7 +71,6 @@ mod flow;
 mod host;
 pub mod http;
 mod id;
-mod limiter;
 mod limits;
 mod meta;
 mod quote;

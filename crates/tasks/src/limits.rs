@@ -2,7 +2,7 @@
 
 use std::{pin::Pin, time::Duration};
 
-use maitred::api::{AdmitFields, Decision, SpecFields};
+use maitred::api::{Decision, SpecFields};
 
 use crate::{Flow, RateLimitExceededError, TaskError, flow::Phase, quote::RateLimitVerdict};
 
@@ -172,14 +172,7 @@ impl RateLimitCall<'_> {
             ));
         }
         let is_quote = flow.phase() == Phase::Quote;
-        let fields = AdmitFields {
-            task: flow.task_name().to_owned(),
-            run: Some(flow.run_id().to_owned()),
-            specs,
-            check: is_quote,
-            enforce: false,
-        };
-        let decision = flow.ask(fields).await.map_err(TaskError::Limit)?;
+        let decision = flow.ask(specs).await.map_err(TaskError::Limit)?;
         match (is_quote, enforce) {
             (true, true) => flow.blame(RateLimitVerdict::of(&decision)),
             (false, true) if decision.over_limit => {

@@ -85,7 +85,7 @@ impl Run {
         if self.host.active().is_completed(&self.id) {
             return;
         }
-        match self.host.limiter_calls().end_run(&self.id, status).await {
+        match self.host.end_run(&self.id, status).await {
             Ok(true) => self.ends = None,
             Ok(false) => tracing::warn!(run = self.id, "the limiter does not answer; the run is ended later"),
             Err(problem) => tracing::error!(run = self.id, %problem, "a run can't be ended"),

@@ -87,6 +87,9 @@ impl Asking {
             may_be_there: false,
         };
         asking.begin(asking.acquire.timeout);
+        if !asking.acquire.timeout.is_zero() {
+            asking.acquire.home.home.held.warn_if_nested(asking.acquire.limit());
+        }
         asking
     }
 
@@ -143,7 +146,7 @@ impl Asking {
         self.failed(problem, there_before)
     }
 
-    fn open_call(&self) -> Timeout<Asked<'_>> {
+    fn open_call(&self) -> Timeout<Asked> {
         let wait = (self.round.as_millis() as u64).into();
         let fields = AcquireFields { wait, ..AcquireFields::clone(&self.acquire.fields) };
         let Maitred { home, context, .. } = &self.acquire.home;
@@ -163,8 +166,8 @@ impl Asking {
     fn heard_of(&mut self, answer: SlotAnswer) -> Result<Tried, AcquireError> {
         let state = answer.slot.state;
         self.may_be_there = matches!(state, SlotState::Queued | SlotState::Reserved);
-        let Acquire { home, fields, timeout } = &self.acquire;
-        let limiter = || fields.limits.first().map(|first| first.limit.clone()).unwrap_or_default();
+        let Acquire { home, timeout, .. } = &self.acquire;
+        let limiter = || self.acquire.limit().to_owned();
         match state {
             SlotState::Busy => Ok(Tried::Granted(Slot::new(home.clone(), self.id.clone(), answer))),
             SlotState::Queued | SlotState::Reserved => Ok(Tried::Queued),

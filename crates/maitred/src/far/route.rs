@@ -49,24 +49,6 @@ impl Route {
     }
 }
 
-/// Whether the call may change something: only then can its outcome be unknown.
-pub fn changes(call: &Call) -> bool {
-    !matches!(
-        call,
-        Call::Limits { .. }
-            | Call::Limit { .. }
-            | Call::LimitSlots { .. }
-            | Call::Slot { .. }
-            | Call::Runs { .. }
-            | Call::Run { .. }
-            | Call::Keys { .. }
-            | Call::History { .. }
-            | Call::Audit { .. }
-            | Call::Explain { .. }
-            | Call::Admit(maitred_api::AdmitFields { check: true, .. })
-    )
-}
-
 /// The request of a call; none if one of its names cannot stand in a path.
 pub fn route(call: &Call) -> Option<Route> {
     Some(match call {

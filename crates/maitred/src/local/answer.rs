@@ -7,7 +7,7 @@ use maitred_api::{
 };
 use maitred_engine::{
     Engine,
-    command::{Confirm, Hold, Request, Verb},
+    command::{Confirm, Hold, Request, Spec, SpecKind, Verb},
     outcome::{Admission, End, Outcome, Refusal, SlotStatus, Verdict},
     time::{self, Millis},
     view::{CounterView, KeyView, LimitView, RunView, SlotView},
@@ -76,7 +76,7 @@ fn slot_of(verb: &Verb) -> Option<&str> {
     }
 }
 
-fn request_specs(verb: &Verb) -> &[maitred_engine::command::Spec] {
+fn request_specs(verb: &Verb) -> &[Spec] {
     match verb {
         Verb::Admit(admit) => &admit.specs,
         _ => &[],
@@ -85,7 +85,7 @@ fn request_specs(verb: &Verb) -> &[maitred_engine::command::Spec] {
 
 pub fn decision(
     fields: &[maitred_api::SpecFields],
-    specs: &[maitred_engine::command::Spec],
+    specs: &[Spec],
     admission: &Admission,
     as_of: AsOf,
 ) -> Decision {
@@ -102,6 +102,7 @@ pub fn decision(
             remaining: result.remaining,
             reset_seconds: result.reset_s,
             over: result.over,
+            window_seconds: window_seconds(spec.kind),
         });
     Decision {
         kind,
@@ -116,9 +117,16 @@ pub fn decision(
     }
 }
 
-fn first_kind(specs: &[maitred_engine::command::Spec]) -> LimitKind {
+fn window_seconds(kind: SpecKind) -> Option<u64> {
+    match kind {
+        SpecKind::Rate { window_ms, .. } => Some(window_ms / time::SECOND_MS),
+        SpecKind::Place => None,
+    }
+}
+
+fn first_kind(specs: &[Spec]) -> LimitKind {
     match specs.first().map(|spec| spec.kind) {
-        Some(maitred_engine::command::SpecKind::Place) => LimitKind::Concurrency,
+        Some(SpecKind::Place) => LimitKind::Concurrency,
         _ => LimitKind::Rate,
     }
 }

@@ -5,6 +5,7 @@
 //! `shadow` is a second engine behind it that fills the `history` and makes snapshots.
 
 mod answer;
+mod answering;
 mod check;
 mod clock;
 mod explain;
@@ -25,6 +26,7 @@ mod stream;
 pub mod timekeeper;
 mod waiters;
 
+pub use answering::Answering;
 pub use looking_back::LiveEvents;
 pub use node::{BATCH_MAX, Health, Metrics, Node};
 pub use start::{NodeOptions, StartError};

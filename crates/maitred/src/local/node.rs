@@ -9,21 +9,22 @@ use std::{
     time::Duration,
 };
 
-use maitred_api::{Answer, BatchItem, Call, Context, Problem, Reason};
+use maitred_api::{AdmitFields, Answer, BatchItem, Call, Context, Problem, Reason};
 use maitred_engine::{
     bytes::Writer,
-    command::{Command, Request, Verb},
+    command::{Command, Confirm, Request, Verb},
     names::{Namespace, SlotId},
     time::Millis,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
+    Answering,
+    answering::OnLine,
     check,
     history::History,
-    reading,
     sequencer::{COMMAND_BYTES_MAX, Input},
-    shell::{Message, Reply, gone, unknown},
+    shell::{Answered, Message, Reply, gone, unknown},
     stream::Stream,
 };
 
@@ -68,109 +69,94 @@ pub struct Node {
 
 impl Node {
     /// One call. Reads answer at once; changes when they are as durable as promised; an acquire or a look at a
-    /// slot with `wait` when the slot is granted or ended, or the wait runs out.
+    /// slot with `wait` when the slot is granted or ended, or the wait runs out. A change is sent by this call, before
+    /// its answer is awaited.
     ///
     /// Cancel safe: dropping the future of an auto acquire that waits on the line is a hang-up (the caller has
     /// left); dropping any other changes nothing, though what was asked may still happen.
-    pub async fn call(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
-        match call {
-            Call::History { .. } | Call::Audit { .. } => self.look_back(context, call).await,
-            Call::Explain { ref what } => self.explain(context, what.clone()).await,
-            call if reading::is_read(&call) => self.read(context, call).await,
-            call => self.change(context, call).await,
+    pub fn call(&self, context: &Context, call: Call) -> Answering {
+        if call.changes() {
+            return self.change(context, call).unwrap_or_else(|problem| Answering::known(Err(problem)));
         }
+        let (node, context) = (self.clone(), context.clone());
+        Answering::looking(async move {
+            match call {
+                Call::History { .. } | Call::Audit { .. } => node.look_back(&context, call).await,
+                Call::Explain { ref what } => node.explain(&context, what.clone()).await,
+                call => node.read(&context, call).await,
+            }
+        })
     }
 
-    pub(super) async fn read(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
+    pub(super) async fn read(&self, context: &Context, call: Call) -> Answered {
         let namespace = check::namespace(context)?;
         if let Call::Slot { slot, wait } = &call
             && let Some(wait_ms) = check::wait(wait)?
         {
-            let place = (namespace, check::slot_id(slot)?);
-            return self
-                .wait(place, false, wait_ms, |(namespace, slot), line, reply| Input::Look {
-                    namespace,
-                    slot,
-                    line,
-                    reply,
-                })
-                .await;
+            let place = (namespace.clone(), check::slot_id(slot)?);
+            let look = |(namespace, slot), line, reply| Input::Look { namespace, slot, line, reply };
+            return self.open_line(place, false, Some(wait_ms), look)?.await;
         }
         let (reply, answer) = oneshot::channel();
         let min_revision = context.min_revision;
         self.send(Input::Read { namespace, call, min_revision, reply: Reply::One(reply) })?;
         match tokio::time::timeout(REVISION_WAIT, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(unknown())),
+            Ok(answer) => answer.map_or_else(|_| Err(unknown()), |answer| *answer),
             Err(_) => {
                 Err(Problem::new(Reason::Unavailable, "the revision asked for was not reached within 10 s"))
             }
         }
     }
 
-    async fn change(&self, context: &Context, mut call: Call) -> Result<Answer, Problem> {
+    fn change(&self, context: &Context, mut call: Call) -> Result<Answering, Problem> {
         let request = checked(context, &mut call)?;
-        let wait = match &call {
-            Call::Acquire(fields) => check::wait(&fields.wait)?,
-            _ => None,
-        };
-        let admit = match call {
-            Call::Admit(fields) => Some(fields),
-            _ => None,
-        };
-        if let (Some(wait_ms), Verb::Acquire(acquire)) = (wait, &request.verb) {
+        if let (Call::Acquire(fields), Verb::Acquire(acquire)) = (&call, &request.verb)
+            && let Some(wait_ms) = check::wait(&fields.wait)?
+        {
             let place = (request.namespace.clone(), acquire.slot.clone());
-            let auto = acquire.confirm == maitred_engine::command::Confirm::Auto;
-            return self
-                .wait(place, auto, wait_ms, |_, line, reply| Input::Ask {
-                    request,
-                    admit,
-                    line: Some(line),
-                    reply,
-                })
-                .await;
+            let auto = acquire.confirm == Confirm::Auto;
+            // Whoever waits as long as can be, and longer than the slot does, needs no timer of its own.
+            let is_longest = wait_ms == check::WAIT_MAX_MS && acquire.timeout_ms <= wait_ms;
+            let wait_ms = (!is_longest).then_some(wait_ms);
+            let ask = |_, line, reply| Input::Ask { request, admit: None, line: Some(line), reply };
+            return self.open_line(place, auto, wait_ms, ask);
         }
         let (reply, answer) = oneshot::channel();
+        let admit = admit_fields(call);
         self.send(Input::Ask { request, admit, line: None, reply: Reply::One(reply) })?;
-        answer.await.unwrap_or_else(|_| Err(unknown()))
+        Ok(Answering::sent(answer))
     }
 
-    /// Asks on a line of its own, and stays on it until the answer, the end of the wait, or the drop of this
-    /// future, which is the hang-up.
-    async fn wait(
+    /// Asks on a line of its own, which stays open until the answer, the end of the wait, or the drop of the future,
+    /// which is the hang-up.
+    fn open_line(
         &self,
-        (namespace, slot): (Namespace, SlotId),
+        place: (Namespace, SlotId),
         auto: bool,
-        wait_ms: Millis,
+        wait_ms: Option<Millis>,
         ask: impl FnOnce((Namespace, SlotId), u64, Reply) -> Input<Reply>,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<Answering, Problem> {
         let number = self.lines.fetch_add(1, Ordering::Relaxed);
-        let (reply, mut answer) = oneshot::channel();
-        self.send(ask((namespace.clone(), slot.clone()), number, Reply::One(reply)))?;
-        let mut line = LineGuard { node: self, namespace, slot, number, auto, answered: false };
-        let answered = match tokio::time::timeout(Duration::from_millis(wait_ms), &mut answer).await {
-            Ok(answered) => answered,
-            Err(_) => {
-                let (namespace, slot) = (line.namespace.clone(), line.slot.clone());
-                self.send(Input::WaitOver { namespace, slot, line: number, auto })?;
-                answer.await
-            }
-        };
-        line.answered = true;
-        answered.unwrap_or_else(|_| Err(unknown()))
+        let (reply, answer) = oneshot::channel();
+        self.send(ask(place.clone(), number, Reply::One(reply)))?;
+        let line = OnLine::new(self.inbox.clone(), place, (number, auto), wait_ms, answer);
+        Ok(Answering::on_line(line))
     }
 
     /// The items in order, each with its own outcome. Nothing waits, `wait` is refused.
-    pub async fn batch(&self, context: &Context, items: Vec<BatchItem>) -> Vec<Result<Answer, Problem>> {
-        let mut answers: Vec<Result<Answer, Problem>> = items.iter().map(|_| Err(unknown())).collect();
+    pub async fn batch(&self, context: &Context, items: Vec<BatchItem>) -> Vec<Answered> {
+        let mut answers: Vec<Answered> = items.iter().map(|_| Err(unknown())).collect();
         let (mut to, mut from) = mpsc::unbounded_channel();
         for (index, item) in items.into_iter().enumerate() {
-            if reading::is_read(&item.call) {
+            let context = Context { request_id: item.id, ..context.clone() };
+            if let Err(problem) = check_waitless(&item.call) {
+                answers[index] = Err(problem);
+            } else if !item.call.changes() {
                 // A read sees the changes that stand before it, so those must be answered first.
                 gather(to, from, &mut answers).await;
                 (to, from) = mpsc::unbounded_channel();
-            }
-            let context = Context { request_id: item.id, ..context.clone() };
-            if let Err(problem) = self.send_item(&context, item.call, Reply::Item(to.clone(), index)) {
+                answers[index] = self.call(&context, item.call).await;
+            } else if let Err(problem) = self.send_item(&context, item.call, Reply::Item(to.clone(), index)) {
                 answers[index] = Err(problem);
             }
         }
@@ -179,24 +165,8 @@ impl Node {
     }
 
     fn send_item(&self, context: &Context, mut call: Call, reply: Reply) -> Result<(), Problem> {
-        let wait = match &call {
-            Call::Acquire(fields) => &fields.wait,
-            Call::Slot { wait, .. } => wait,
-            _ => &Default::default(),
-        };
-        if check::wait(wait)?.is_some() {
-            return Err(Problem::new(Reason::InvalidWait, "nothing waits in a batch; leave `wait` out"));
-        }
-        if reading::is_read(&call) {
-            let namespace = check::namespace(context)?;
-            return self.send(Input::Read { namespace, call, min_revision: context.min_revision, reply });
-        }
         let request = checked(context, &mut call)?;
-        let admit = match call {
-            Call::Admit(fields) => Some(fields),
-            _ => None,
-        };
-        self.send(Input::Ask { request, admit, line: None, reply })
+        self.send(Input::Ask { request, admit: admit_fields(call), line: None, reply })
     }
 
     fn send(&self, input: Input<Reply>) -> Result<(), Problem> {
@@ -208,7 +178,7 @@ impl Node {
     pub async fn advance_to(&self, at_ms: u64) -> Result<u64, Problem> {
         let (reply, answer) = oneshot::channel();
         self.send(Input::AdvanceTo { at: at_ms, reply: Reply::One(reply) })?;
-        match answer.await.unwrap_or_else(|_| Err(unknown()))? {
+        match Answering::sent(answer).await? {
             Answer::Done(done) => Ok(done.as_of),
             _ => Err(Problem::new(Reason::Internal, "the clock gave no time")),
         }
@@ -269,38 +239,36 @@ impl Node {
     }
 }
 
-/// Hangs up when it is dropped before the answer.
-struct LineGuard<'a> {
-    node: &'a Node,
-    namespace: Namespace,
-    slot: SlotId,
-    number: u64,
-    auto: bool,
-    answered: bool,
-}
-
-impl Drop for LineGuard<'_> {
-    fn drop(&mut self) {
-        if !self.answered {
-            let (namespace, slot) = (self.namespace.clone(), self.slot.clone());
-            let hang_up = Input::HangUp { namespace, slot, line: self.number, auto: self.auto };
-            // A node that is gone has no lines any more.
-            let _ = self.node.send(hang_up);
-        }
+fn check_waitless(call: &Call) -> Result<(), Problem> {
+    let wait = match call {
+        Call::Acquire(fields) => &fields.wait,
+        Call::Slot { wait, .. } => wait,
+        _ => return Ok(()),
+    };
+    match check::wait(wait)? {
+        None => Ok(()),
+        Some(_) => Err(Problem::new(Reason::InvalidWait, "nothing waits in a batch; leave `wait` out")),
     }
 }
 
-type ItemAnswer = (usize, Result<Answer, Problem>);
+type ItemAnswer = (usize, Answered);
 
 /// Takes in the answers to all items that were sent, or as many as come before the node is gone.
 async fn gather(
     to: mpsc::UnboundedSender<ItemAnswer>,
     mut from: mpsc::UnboundedReceiver<ItemAnswer>,
-    answers: &mut [Result<Answer, Problem>],
+    answers: &mut [Answered],
 ) {
     drop(to);
     while let Some((index, answer)) = from.recv().await {
         answers[index] = answer;
+    }
+}
+
+fn admit_fields(call: Call) -> Option<AdmitFields> {
+    match call {
+        Call::Admit(fields) => Some(fields),
+        _ => None,
     }
 }
 

@@ -14,16 +14,6 @@ use super::{
 const PAGE: u32 = 100;
 const PAGE_MAX: u32 = 1_000;
 
-/// True for the calls that change nothing.
-pub fn is_read(call: &Call) -> bool {
-    match call {
-        Call::Limits { .. } | Call::Limit { .. } | Call::LimitSlots { .. } | Call::Slot { .. } => true,
-        Call::Runs { .. } | Call::Run { .. } | Call::Keys { .. } | Call::Explain { .. } => true,
-        Call::Admit(fields) => fields.check,
-        _ => false,
-    }
-}
-
 /// `ns` is a namespace that was checked; the call's own names are checked here.
 pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answer, Problem> {
     let (revision, at) = (as_of.revision, as_of.at);

@@ -27,19 +27,22 @@ const ATTEST_AFTER: Duration = Duration::from_secs(1);
 /// How many bytes of others' records are read at once.
 const READ_BYTES: usize = 4 * 1024 * 1024;
 
-/// Where an answer goes.
+/// What comes of a call.
+pub type Answered = Result<Answer, Problem>;
+
+/// Where an answer goes. Boxed, since the place for it is there for as long as its caller waits.
 #[derive(Debug)]
 pub enum Reply {
-    One(oneshot::Sender<Result<Answer, Problem>>),
+    One(oneshot::Sender<Box<Answered>>),
     /// The n-th item of a batch.
-    Item(mpsc::UnboundedSender<(usize, Result<Answer, Problem>)>, usize),
+    Item(mpsc::UnboundedSender<(usize, Answered)>, usize),
 }
 
 impl Reply {
     /// A caller that is gone does not want it; its line's guard has said so.
-    fn send(self, answer: Result<Answer, Problem>) {
+    fn send(self, answer: Answered) {
         match self {
-            Reply::One(to) => drop(to.send(answer)),
+            Reply::One(to) => drop(to.send(Box::new(answer))),
             Reply::Item(to, index) => drop(to.send((index, answer))),
         }
     }

@@ -55,7 +55,7 @@ impl Node {
         let Opened { journal, follower, writer, clock } = open::bring_up(journal, &options).await?;
         let (head, head_seen) = watch::channel(follower.head());
         let (progress, progress_seen) = watch::channel(Progress::default());
-        let (store, reader, scratch) = open_history(options.folder.as_deref(), follower.head());
+        let (store, reader) = open_history(options.folder.as_deref(), follower.head());
         let shadow = Shadow {
             archive: journal.archive(),
             head: head_seen,
@@ -85,7 +85,6 @@ impl Node {
             attest_at: None,
         };
         let shadow = spawn("maitred-shadow", async move {
-            let _kept_as_long_as_it_is_filled = scratch;
             if let Err(halt) = shadow.run().await {
                 failed.send_replace(Some(halt.to_string()));
             }
@@ -102,31 +101,24 @@ impl Node {
     }
 }
 
-/// The history's two sides. Where the data is thrown away, so is it. A history that cannot be opened is done
-/// without, and said so.
-fn open_history(
-    folder: Option<&Path>,
-    head: u64,
-) -> (Option<Store>, Option<Reader>, Option<tempfile::TempDir>) {
-    let scratch = match folder {
-        Some(_) => None,
-        None => tempfile::Builder::new().prefix("maitred-history-").tempdir().ok(),
+/// The history's two sides, in the folder or in memory. One that cannot be opened is done without, and said so.
+fn open_history(folder: Option<&Path>, head: u64) -> (Option<Store>, Option<Reader>) {
+    let opened = match folder {
+        Some(folder) => open_both(&folder.join("history.sqlite"), head),
+        None => Store::memory(Keep::default()).map(|store| (store.reader(), store)),
     };
-    let folder = folder.or(scratch.as_ref().map(tempfile::TempDir::path));
-    let opened = folder.map(|folder| open_both(&folder.join("history.sqlite"), head));
     match opened {
-        Some(Ok((store, reader))) => (Some(store), Some(reader), scratch),
-        Some(Err(error)) => {
+        Ok((reader, store)) => (Some(store), Some(reader)),
+        Err(error) => {
             tracing::error!(%error, "the history cannot be opened; the limiter goes on without it");
-            (None, None, scratch)
+            (None, None)
         }
-        None => (None, None, scratch),
     }
 }
 
-fn open_both(file: &Path, head: u64) -> Result<(Store, Reader), HistoryError> {
+fn open_both(file: &Path, head: u64) -> Result<(Reader, Store), HistoryError> {
     let store = Store::open(file, Keep::default(), head)?;
-    Ok((store, Reader::open(file)?))
+    Ok((Reader::open(file)?, store))
 }
 
 /// A thread with a small runtime of its own: what it does may block, and nobody else waits for it.

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use maitred_engine::names::{Namespace, SlotId};
+use smallvec::SmallVec;
 
 /// One caller that waits for a slot to be granted or to end.
 #[derive(Debug)]
@@ -17,7 +18,7 @@ pub type Place = (Namespace, SlotId);
 
 #[derive(Debug)]
 pub struct Waiters<R> {
-    by_slot: HashMap<Place, Vec<Waiter<R>>>,
+    by_slot: HashMap<Place, SmallVec<[Waiter<R>; 1]>>,
     count: usize,
 }
 
@@ -42,9 +43,9 @@ impl<R> Waiters<R> {
     }
 
     /// Everybody who waits for this slot, in the order they came.
-    pub fn wake(&mut self, namespace: &Namespace, slot: &SlotId) -> Vec<Waiter<R>> {
+    pub fn wake(&mut self, namespace: &Namespace, slot: &SlotId) -> SmallVec<[Waiter<R>; 1]> {
         if self.is_empty() {
-            return Vec::new();
+            return SmallVec::new();
         }
         let woken = self.by_slot.remove(&(namespace.clone(), slot.clone())).unwrap_or_default();
         self.count -= woken.len();
@@ -67,7 +68,7 @@ impl<R> Waiters<R> {
     /// Everybody, with the slot they wait for, in the order they came: for the end of the process.
     pub fn drain(&mut self) -> Vec<(Place, Waiter<R>)> {
         self.count = 0;
-        let of_slot = |(place, waiting): (Place, Vec<Waiter<R>>)| {
+        let of_slot = |(place, waiting): (Place, SmallVec<[Waiter<R>; 1]>)| {
             waiting.into_iter().map(move |waiter| (place.clone(), waiter))
         };
         let mut all: Vec<_> = self.by_slot.drain().flat_map(of_slot).collect();

@@ -53,7 +53,6 @@ impl LimitLayer {
         if specs.is_empty() {
             return Entry::goes_in(Pass::default(), false);
         }
-        let windows: Vec<Option<u64>> = specs.iter().map(Spec::window_seconds).collect();
         // Made before anything is asked: whatever becomes of the answer, its run is ended.
         let run = specs.iter().any(Spec::belongs_to_a_run).then(|| OpenRun::new(&self.maitred));
         let mut asked = self.maitred.admit(task).specs(specs).enforce(false);
@@ -67,7 +66,7 @@ impl LimitLayer {
             Ok(decision) if decision.over_limit => {
                 run.into_iter().for_each(OpenRun::nothing_to_end);
                 let exceeded = RateLimitExceeded { kind: decision.kind, decision };
-                Entry::Out(refusal::exceeded(self.dialect, &exceeded, &windows))
+                Entry::Out(refusal::exceeded(self.dialect, &exceeded))
             }
             Ok(decision) => {
                 let degraded = decision.degraded;
@@ -80,9 +79,7 @@ impl LimitLayer {
                 run.into_iter().for_each(OpenRun::nothing_to_end);
                 Entry::Out(refusal::misfit(&problem))
             }
-            Err(AdmitError::Exceeded(exceeded)) => {
-                Entry::Out(refusal::exceeded(self.dialect, &exceeded, &windows))
-            }
+            Err(AdmitError::Exceeded(exceeded)) => Entry::Out(refusal::exceeded(self.dialect, &exceeded)),
         }
     }
 }

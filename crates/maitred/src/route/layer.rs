@@ -17,9 +17,8 @@ use tower::{Layer, Service};
 use super::{
     body,
     entry::{Entered, Entry},
-    fields::Dialect,
 };
-use crate::{Maitred, Spec};
+use crate::{Maitred, Spec, api::Dialect};
 
 /// Says that a request went through without being checked.
 const DEGRADED: HeaderName = HeaderName::from_static("maitred-degraded");

@@ -39,12 +39,12 @@
 mod body;
 mod entry;
 mod extract;
-mod fields;
 mod heed;
 mod layer;
 mod refusal;
 
 pub use extract::{Admitted, HeldSlot, NotLimited};
-pub use fields::Dialect;
 pub use heed::{HeedLayer, HeedService, Pushback};
+pub use maitred_api::Dialect;
+
 pub use layer::{Degraded, LimitLayer, LimitService, ReleaseAt};

@@ -3,27 +3,19 @@
 use axum::{
     body::Body,
     http::{
-        HeaderValue, Response, StatusCode,
-        header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER},
+        HeaderName, HeaderValue, Response, StatusCode,
+        header::{CACHE_CONTROL, CONTENT_TYPE},
     },
 };
-use maitred_api::{LimitAnswer, Problem, Reason};
+use maitred_api::{Dialect, LimitAnswer, Over, Problem, RateFields, Reason};
 use serde_json::json;
 
-use super::{
-    fields::{self, Dialect, Fields, Over},
-    layer::LimitLayer,
-};
+use super::layer::LimitLayer;
 use crate::{AcquireError, NextStep, RateLimitExceeded, next_step};
 
 /// The 429 of keys.
-pub(super) fn exceeded(
-    dialect: Dialect,
-    exceeded: &RateLimitExceeded,
-    windows: &[Option<u64>],
-) -> Response<Body> {
-    let fields = Over::of(exceeded, windows).map(|over| fields::of(dialect, &over));
-    answer(&exceeded.problem(), fields.unwrap_or_default())
+pub(super) fn exceeded(dialect: Dialect, exceeded: &RateLimitExceeded) -> Response<Body> {
+    answer(&exceeded.problem(), exceeded.rate_fields(dialect))
 }
 
 /// The 429 of a named limit.
@@ -37,7 +29,7 @@ pub(super) async fn no_slot(layer: &LimitLayer, limit: &str, label: Option<&str>
         details["label"] = json!(label);
     }
     let over = capacity.map(|quota| Over { label, quota, remaining: 0, rate: None });
-    let fields = over.map(|over| fields::of(layer.dialect, &over)).unwrap_or_default();
+    let fields = over.map(|over| over.fields(layer.dialect)).unwrap_or_default();
     answer(&Problem::new(Reason::ConcurrencyLimitExceeded, message).with_details(details), fields)
 }
 
@@ -67,7 +59,7 @@ pub(super) fn misfit(problem: &Problem) -> Response<Body> {
     match (problem.reason, next_step(problem)) {
         (Reason::InvalidKey, _) => {
             let message = "this request carries something that makes no key; a key has only A-Z a-z 0-9 . _ = @ | / : -";
-            answer(&Problem::new(Reason::InvalidKey, message), Fields::new())
+            answer(&Problem::new(Reason::InvalidKey, message), RateFields::new())
         }
         (_, NextStep::Wait | NextStep::Retry) => unavailable(),
         _ => broken(),
@@ -76,14 +68,17 @@ pub(super) fn misfit(problem: &Problem) -> Response<Body> {
 
 pub(super) fn unavailable() -> Response<Body> {
     let message = "the limit of this route can't be checked now; try again in a moment";
-    answer(&Problem::new(Reason::Unavailable, message), vec![(RETRY_AFTER, HeaderValue::from(1))])
+    answer(&Problem::new(Reason::Unavailable, message), vec![("retry-after", "1".to_owned())])
 }
 
 fn broken() -> Response<Body> {
-    answer(&Problem::new(Reason::Internal, "the limit of this route is not set up rightly"), Fields::new())
+    answer(
+        &Problem::new(Reason::Internal, "the limit of this route is not set up rightly"),
+        RateFields::new(),
+    )
 }
 
-fn answer(problem: &Problem, fields: Fields) -> Response<Body> {
+fn answer(problem: &Problem, fields: RateFields) -> Response<Body> {
     let body = serde_json::to_vec(problem).unwrap_or_default();
     let mut response = Response::new(Body::from(body));
     *response.status_mut() =
@@ -91,6 +86,8 @@ fn answer(problem: &Problem, fields: Fields) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.extend(fields);
+    for (name, value) in fields {
+        headers.extend(value.parse().ok().map(|value: HeaderValue| (HeaderName::from_static(name), value)));
+    }
     response
 }

@@ -128,6 +128,9 @@ pub use error::{AcquireError, FanOutError, TryAcquireError};
 pub use fan_out::fan_out;
 pub use handle::{DEFAULT_TIMEOUT, Permits};
 pub use history::{INTERVAL, INTERVALS_KEPT, Interval};
+// For the guards of named limits, which warn by the same rule.
 pub use leak::{LeakEvidence, LeakSign, LeakVerdict};
+#[doc(hidden)]
+pub use nested::{TaskHolds, current_task};
 pub use permit::Permit;
 pub use signals::Signals;

@@ -53,13 +53,13 @@ pub(crate) fn asks_inside_body(permits: u64) -> bool {
 }
 
 /// The task that runs now, where that is looked at.
-pub(crate) fn current_task() -> Option<task::Id> {
+pub fn current_task() -> Option<task::Id> {
     if cfg!(debug_assertions) { task::try_id() } else { None }
 }
 
 /// Guards that are held, by the task that took them. Empty in release builds.
 #[derive(Default)]
-pub(crate) struct TaskHolds {
+pub struct TaskHolds {
     held: HashMap<task::Id, Held>,
     moved: bool,
 }
@@ -71,14 +71,15 @@ struct Held {
 }
 
 impl TaskHolds {
-    pub(crate) fn took(&mut self, task: Option<task::Id>) {
+    /// This task took a guard.
+    pub fn took(&mut self, task: Option<task::Id>) {
         if let Some(task) = task {
             self.held.entry(task).or_default().guards += 1;
         }
     }
 
     /// A guard that `taker` took came back from the task that runs now.
-    pub(crate) fn gave_back(&mut self, taker: Option<task::Id>) {
+    pub fn gave_back(&mut self, taker: Option<task::Id>) {
         let Some(taker) = taker else { return };
         self.moved |= current_task() != Some(taker);
         if let Some(held) = self.held.get_mut(&taker) {
@@ -90,7 +91,7 @@ impl TaskHolds {
     }
 
     /// Whether to warn that this task asks again: it holds, and has not been warned since it held none.
-    pub(crate) fn asks_again(&mut self, task: Option<task::Id>) -> bool {
+    pub fn asks_again(&mut self, task: Option<task::Id>) -> bool {
         let Some(held) = task.filter(|_| !self.moved).and_then(|task| self.held.get_mut(&task)) else {
             return false;
         };

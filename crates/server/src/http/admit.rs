@@ -1,12 +1,11 @@
-use axum::{Json, extract::State};
-use maitred_api::{AdmitFields, Answer, Call, Decision};
+use axum::{Json, extract::State, http::HeaderName};
+use maitred_api::{AdmitFields, Answer, Call, Decision, Dialect};
 
 use super::{
     Answered, App,
     ask::{Caller, ChangeHeaders},
     body::Fields,
     problem::Failure,
-    rate_fields,
 };
 
 /// Counts and takes all of the specs for a task, or none; with `check` only says what would come of it.
@@ -21,10 +20,9 @@ pub async fn admit(
     Fields(fields): Fields<AdmitFields>,
 ) -> Answered {
     let refusable = is_refusable(&fields);
-    let windows: Vec<_> = fields.specs.iter().map(|spec| spec.window_seconds.whole_number()).collect();
     let Json(answer) = app.ask(&asker, Call::Admit(fields)).await?;
     match &answer {
-        Answer::Decision(decision) if refusable => match refusal(decision, &windows) {
+        Answer::Decision(decision) if refusable => match refusal(decision) {
             Some(failure) => Err(failure),
             None => Ok(Json(answer)),
         },
@@ -37,8 +35,9 @@ pub fn is_refusable(fields: &AdmitFields) -> bool {
     fields.enforce && !fields.check
 }
 
-fn refusal(decision: &Decision, windows: &[Option<u64>]) -> Option<Failure> {
-    let mut failure = Failure::from(decision.refusal()?);
-    failure.fields = rate_fields::of(decision, windows);
-    Some(failure)
+fn refusal(decision: &Decision) -> Option<Failure> {
+    let fields = decision.rate_fields(Dialect::default()).into_iter();
+    let fields =
+        fields.filter_map(|(name, value)| Some((HeaderName::from_static(name), value.parse().ok()?)));
+    Some(Failure { problem: decision.refusal()?, fields: fields.collect() })
 }

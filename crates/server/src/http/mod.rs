@@ -20,7 +20,6 @@ mod listen;
 mod looking_back;
 mod numbers;
 mod problem;
-mod rate_fields;
 mod router;
 mod rules;
 mod runs;

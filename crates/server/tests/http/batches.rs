@@ -96,3 +96,28 @@ async fn nothing_in_a_batch_waits() {
     assert_eq!((results[0].0, results[1].0), (400, 200), "{results:?}");
     assert_eq!(results[0].1["reason"], "invalid_wait");
 }
+
+#[tokio::test]
+async fn what_was_can_be_asked_for_in_a_batch() {
+    let rig = rig().await;
+    rig.declare("voice", 1).await;
+    let acquire = json!({ "op": "acquire", "slot": "a", "limit": "voice", "confirm": "auto" });
+    batch(&rig, json!([acquire, { "op": "release", "slot": "a" }])).await;
+    let asked = json!([
+        { "op": "history", "slot": "a" },
+        { "op": "audit", "limit": "voice" },
+        { "op": "explain", "what": "a" },
+    ]);
+    // The history is filled behind the writer's back.
+    let mut heard = batch(&rig, asked.clone()).await;
+    for _ in 0..200 {
+        if heard[0].1["ends"][0]["state"] == "released" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+        heard = batch(&rig, asked.clone()).await;
+    }
+    assert_eq!((heard[0].0, &heard[0].1["ends"][0]["state"]), (200, &json!("released")), "{heard:?}");
+    assert_eq!((heard[1].0, &heard[1].1["acts"][0]["act"]), (200, &json!("declared")), "{heard:?}");
+    assert_eq!((heard[2].0, &heard[2].1["ended"][0]["slot"]), (200, &json!("a")), "{heard:?}");
+}

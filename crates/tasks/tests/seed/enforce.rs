@@ -1,6 +1,7 @@
 //! `enforce` decides only whether an over-limit result is an error.
 
-use maitred_tasks::{Flow, Kind, Meta, Options, RateLimitExceededError, TaskError};
+use maitred::api::{Dialect, RateFields};
+use maitred_tasks::{Flow, Kind, Meta, Options, Output, RateLimitExceededError, TaskError};
 use serde_json::json;
 
 use crate::common::*;
@@ -108,10 +109,19 @@ async fn rejecting_by_hand_gives_the_same_429() {
             world.host.execute("t", params, Meta::new()).await
         };
         run("hand").await.unwrap();
-        let (by_hand, framework) = (refusal(run("hand").await), refusal(run("framework").await));
+        let (by_hand, framework) = (run("hand").await, run("framework").await);
+        assert_eq!(fields(&by_hand), fields(&framework));
+        let (by_hand, framework) = (refusal(by_hand), refusal(framework));
         assert_eq!(by_hand, framework);
         assert_eq!((by_hand.0.as_str(), &by_hand.1["label"]), (reason, &json!("mine")));
     }
+}
+
+fn fields(refused: &Result<Output, TaskError>) -> RateFields {
+    let Err(TaskError::RateLimitExceeded(exceeded)) = refused else { panic!("not refused: {refused:?}") };
+    let fields = exceeded.rate_fields(Dialect::Draft11);
+    assert!(fields.iter().any(|(name, _)| *name == "ratelimit-policy"), "{fields:?}");
+    fields
 }
 
 #[tokio::test]

@@ -45,6 +45,8 @@ async fn the_429_looks_as_documented() {
     let response = site.post("/tasks/t", json!({})).await;
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(response.headers()[RETRY_AFTER], "42");
+    assert_eq!(response.headers()["ratelimit-policy"], r#""free_tries";q=3;w=60"#);
+    assert_eq!(response.headers()["ratelimit"], r#""free_tries";r=0;t=42"#);
     let mut body: Value = response.json().await.unwrap();
     assert!(body["message"].as_str().is_some_and(|message| !message.is_empty()));
     body["message"] = json!("…");
@@ -59,15 +61,17 @@ async fn the_429_looks_as_documented() {
 
 #[tokio::test]
 async fn a_concurrency_429_has_no_wait() {
-    let world = World::with(acquire([place("user=1", 1)])).await;
+    let world = World::with(acquire([place("user=1", 1).label("at_once")])).await;
     let site = Site::of(&world).await;
     let _run = world.deferred().await;
     let response = site.post("/tasks/t", json!({})).await;
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     assert!(!response.headers().contains_key(RETRY_AFTER));
+    assert_eq!(response.headers()["ratelimit-policy"], r#""at_once";q=1;qu="concurrent-requests""#);
+    assert_eq!(response.headers()["ratelimit"], r#""at_once";r=0"#);
     let body: Value = response.json().await.unwrap();
     assert_eq!(body["reason"], "concurrency_limit_exceeded");
-    assert_eq!(body["details"], json!({ "retryAfterSeconds": null, "limit": 1 }));
+    assert_eq!(body["details"], json!({ "retryAfterSeconds": null, "limit": 1, "label": "at_once" }));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What ended, who and why; what was changed about limits, by whom. A SQLite file beside the journal, filled by
+//! What ended, who and why; what was changed about limits, by whom. A SQLite file beside the journal (or in memory with it), filled by
 //! the second engine (`shadow.rs`) behind the writer's back, bounded by age and by rows.
 //!
 //! It holds nothing that a decision needs: it may lag, be deleted, or fail to fill, and the limiter goes on. How
@@ -12,7 +12,8 @@ pub use store::{Rows, Store};
 
 use maitred_api::Reach;
 use maitred_engine::time::{DAY_MS, Millis};
-use std::sync::Arc;
+use rusqlite::Connection;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// What is kept at the most.
@@ -32,6 +33,21 @@ impl Default for Keep {
 #[derive(Debug, thiserror::Error)]
 #[error("the history: {0}")]
 pub struct HistoryError(#[from] rusqlite::Error);
+
+/// A connection that several threads use. Of a file, writer and reader have one each and never wait for each other; in
+/// memory there is only one.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Connection>>);
+
+impl Shared {
+    fn new(connection: Connection) -> Self {
+        Self(Arc::new(Mutex::new(connection)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// How far the history is, for those who read it.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
 //! The reading side: pages, newest first. Used from threads that may block.
 
-use std::{path::Path, sync::Mutex};
+use std::path::Path;
 
 use maitred_api::{AuditEntry, EndedSlot, LimitShare, SlotState};
 use maitred_engine::time::Millis;
 use rusqlite::{Connection, OpenFlags, Row, params_from_iter, types::Value};
 
-use super::HistoryError;
+use super::{HistoryError, Shared};
 
 /// Which ends to show. Without anything but a namespace: all of it.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct AuditQuery {
 pub type Page<T> = (Vec<T>, Option<i64>);
 
 pub struct Reader {
-    connection: Mutex<Connection>,
+    connection: Shared,
 }
 
 impl Reader {
@@ -41,15 +41,18 @@ impl Reader {
     pub fn open(file: &Path) -> Result<Self, HistoryError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(file, flags)?;
-        Ok(Self { connection: Mutex::new(connection) })
+        Ok(Self::new(Shared::new(connection)))
+    }
+
+    pub(super) fn new(connection: Shared) -> Self {
+        Self { connection }
     }
 
     fn with<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
     ) -> Result<T, HistoryError> {
-        let connection = self.connection.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        Ok(read(&connection)?)
+        Ok(read(&self.connection.lock())?)
     }
 
     /// What ended at or before this is no longer there.

@@ -10,7 +10,7 @@ use maitred_engine::{
 };
 use rusqlite::{Connection, Transaction, params};
 
-use super::{HistoryError, Keep};
+use super::{HistoryError, Keep, Reader, Shared};
 
 /// Changes to the tables raise it; an older file is begun anew, since nothing depends on it.
 const SCHEMA_VERSION: i64 = 1;
@@ -144,7 +144,7 @@ pub fn masked(key: &str) -> String {
 }
 
 pub struct Store {
-    connection: Connection,
+    connection: Shared,
     keep: Keep,
     filled_to: u64,
 }
@@ -165,11 +165,22 @@ impl Store {
         }
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         if version(&connection)? == 0 {
-            connection
-                .execute_batch(&format!("BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"))?;
+            begin(&connection)?;
         }
         let filled_to = filled_to(&connection)?;
-        Ok(Self { connection, keep, filled_to })
+        Ok(Self { connection: Shared::new(connection), keep, filled_to })
+    }
+
+    /// Without a file: it is gone with the process.
+    pub fn memory(keep: Keep) -> Result<Self, HistoryError> {
+        let connection = Connection::open_in_memory()?;
+        begin(&connection)?;
+        Ok(Self { connection: Shared::new(connection), keep, filled_to: 0 })
+    }
+
+    /// Reads through the store's own connection.
+    pub fn reader(&self) -> Reader {
+        Reader::new(self.connection.clone())
     }
 
     /// Records up to this one need not be added again.
@@ -182,7 +193,7 @@ impl Store {
     pub fn begin_at(&mut self, revision: u64, now: Millis) -> Result<(), HistoryError> {
         if revision > self.filled_to {
             let sql = "UPDATE progress SET filled_to = ?1, since = max(since, ?2)";
-            self.connection.execute(sql, [revision as i64, now as i64])?;
+            self.connection.lock().execute(sql, [revision as i64, now as i64])?;
             self.filled_to = revision;
         }
         Ok(())
@@ -190,7 +201,8 @@ impl Store {
 
     /// Writes the rows of the records up to `revision`, and lets go of what is too old or too much.
     pub fn write(&mut self, revision: u64, now: Millis, rows: &Rows) -> Result<(), HistoryError> {
-        let transaction = self.connection.transaction()?;
+        let mut connection = self.connection.lock();
+        let transaction = connection.transaction()?;
         write_ends(&transaction, rows)?;
         write_acts(&transaction, rows)?;
         if !rows.is_empty() {
@@ -198,9 +210,15 @@ impl Store {
         }
         transaction.execute("UPDATE progress SET filled_to = ?1", [revision as i64])?;
         transaction.commit()?;
+        drop(connection);
         self.filled_to = revision;
         Ok(())
     }
+}
+
+fn begin(connection: &Connection) -> Result<(), HistoryError> {
+    let sql = format!("BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;");
+    Ok(connection.execute_batch(&sql)?)
 }
 
 fn version(connection: &Connection) -> Result<i64, HistoryError> {

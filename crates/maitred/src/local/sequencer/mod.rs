@@ -14,7 +14,9 @@
 //!
 //! Why nothing is seen too early: one record is under way at a time, reads are answered only while none is, and
 //! every answer to a change passes through `Answers`, which only `Synced` empties. The one exception is asked
-//! for by name: rates of a namespace at level *written* are answered when the order is fixed.
+//! for by name: rates of a namespace at level *written* are answered when the order is fixed. A record of nothing else
+//! is not flushed by itself: the next one that must be takes it along, as does whoever wants to read, and
+//! [`WRITTEN_SYNC_MS`] at the latest.
 //!
 //! On a shared journal others append too. Their records come in as `Records`, a `Conflict` puts the batch back to
 //! the front, and an append whose fate is unknown is looked up (`Read`) before anything else is sent.
@@ -55,6 +57,9 @@ pub const COMMAND_BYTES_MAX: usize = RECORD_BYTES_MAX - 1024;
 const RANK_MS: Millis = 20;
 /// How long after the journal had no room for anything it is tried again.
 const FULL_PAUSE_MS: Millis = 1_000;
+/// How long a record that was answered when written may go without a flush. The book gives it as the bound of what a
+/// power loss may forget (`docs/src/explanation/durability.md`).
+const WRITTEN_SYNC_MS: Millis = 50;
 /// Reads that wait for a later revision.
 const LATER_MAX: usize = 10_000;
 
@@ -220,6 +225,8 @@ pub struct Sequencer<R> {
     /// Others may have appended.
     behind: bool,
     room: Room,
+    /// There are records that were not flushed; they are when the boot clock shows this.
+    sync_at: Option<Millis>,
     /// The journal had no room even for what gives back: nothing is appended before the boot clock shows this.
     full_until: Option<Millis>,
 }
@@ -241,6 +248,7 @@ impl<R> Sequencer<R> {
             advancing: None,
             behind: false,
             room: Room::Ample,
+            sync_at: None,
             full_until: None,
         }
     }
@@ -280,7 +288,7 @@ impl<R> Sequencer<R> {
         let nobody_waits =
             self.full_until.is_some() && self.pending.iter().all(|pending| pending.reply.is_none());
         let is_done = self.pending.is_empty() || nobody_waits;
-        matches!(self.phase, Phase::Idle) && is_done && self.reads.is_empty()
+        matches!(self.phase, Phase::Idle) && is_done && self.reads.is_empty() && self.sync_at.is_none()
     }
 
     pub fn set_room(&mut self, room: Room) {
@@ -292,9 +300,11 @@ impl<R> Sequencer<R> {
         if !matches!(self.phase, Phase::Idle) || self.time.manual().is_some() {
             return None;
         }
+        let at = |boot: Millis| self.now(clocks) + boot.saturating_sub(clocks.boot);
         let due = self.engine().and_then(Engine::next_due).map(|due| due + self.rank_ms());
+        let due = due.into_iter().chain(self.sync_at.map(at)).min();
         let Some(until) = self.full_until else { return due };
-        let again = self.now(clocks) + until.saturating_sub(clocks.boot);
+        let again = at(until);
         if self.pending.is_empty() { due.map(|due| due.max(again)) } else { Some(again) }
     }
 
@@ -330,6 +340,9 @@ impl<R> Sequencer<R> {
     pub fn pump(&mut self, clocks: Clocks, effects: &mut Vec<Effect<R>>) {
         if !matches!(self.phase, Phase::Idle) {
             return;
+        }
+        if self.must_sync(clocks) {
+            return self.sync(effects);
         }
         self.answer_reads(clocks, effects);
         if self.behind {

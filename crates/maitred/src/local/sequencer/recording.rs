@@ -5,7 +5,7 @@ use maitred_engine::{Engine, command::Command, event::Event, outcome::Outcome};
 use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
 
 use super::{
-    Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer,
+    Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, WRITTEN_SYNC_MS,
     settling::{is_end_of_line, slot_unknown, storage_full},
 };
 use crate::local::{
@@ -124,12 +124,29 @@ impl<R> Sequencer<R> {
         }
         self.full_until = None;
         let InFlight { entry, bytes, waiting } = flight;
+        let may_wait = self.time.manual().is_none() && self.answers.are_answered_when_written(&waiting);
         let record = Record { position: stamp.position, at: stamp.at, bytes };
         self.take(clocks, (&record, &entry), Some(stamp), waiting, effects);
-        if !matches!(self.phase, Phase::Halted) {
-            effects.push(Effect::Sync);
-            self.phase = Phase::Syncing { position: record.position };
+        if matches!(self.phase, Phase::Halted) {
+            return;
         }
+        // What fell due on the way is to be told at once.
+        match may_wait && self.published.events.is_empty() {
+            true => drop(self.sync_at.get_or_insert(clocks.boot + WRITTEN_SYNC_MS)),
+            false => self.sync(effects),
+        }
+    }
+
+    /// Whether what was answered when written is to be flushed now: its time has come, or somebody wants to see.
+    pub(super) fn must_sync(&self, clocks: Clocks) -> bool {
+        let is_asked = !self.reads.is_empty() || !self.later.is_empty() || self.behind;
+        self.sync_at.is_some_and(|at| is_asked || at <= clocks.boot)
+    }
+
+    pub(super) fn sync(&mut self, effects: &mut Vec<Effect<R>>) {
+        self.sync_at = None;
+        effects.push(Effect::Sync);
+        self.phase = Phase::Syncing { position: self.follower.head() };
     }
 
     /// Applies one record, own or another's, and keeps the answers back. `stamped` is what the journal said to its

@@ -69,11 +69,22 @@ impl<R> Answers<R> {
             return self.waiters.park(namespace, slot, Waiter { line, reply });
         }
         let answer = answer::change(engine, request, pending.admit.as_ref(), outcome, as_of);
-        if matches!(request.verb, Verb::Admit(_)) && self.when_written.contains(&request.namespace) {
+        if self.is_answered_when_written(command) {
             effects.push(Effect::Answer { reply, answer });
         } else {
             self.unpublished.push((reply, answer));
         }
+    }
+
+    fn is_answered_when_written(&self, command: &Command) -> bool {
+        matches!(command, Command::In(request)
+            if matches!(request.verb, Verb::Admit(_)) && self.when_written.contains(&request.namespace))
+    }
+
+    /// Whether a record of these has no answer that waits for its flush.
+    pub fn are_answered_when_written(&self, waiting: &[Pending<R>]) -> bool {
+        !self.when_written.is_empty()
+            && waiting.iter().all(|pending| self.is_answered_when_written(&pending.command))
     }
 
     /// Callers whose slot was granted or ended get it as it now is.
