@@ -4,6 +4,7 @@
 //! was built with: release speed with debug assertions. The linter and the documentation share their own, cheaper
 //! pass. A harness that hunts faults is run a second time with a fault planted, and has to see it.
 
+mod examples;
 mod needs;
 mod step;
 mod tally;

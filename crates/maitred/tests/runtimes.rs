@@ -146,3 +146,36 @@ fn near_what_was_held_is_still_held_when_the_folder_is_opened_again() {
         assert!(again.release(&id).await.unwrap().released);
     });
 }
+
+/// A close while other threads are still dropping: what was dropped before it is given back, what comes too late is
+/// left to its expiry, and neither blocks or panics.
+#[test]
+fn a_close_races_drops_of_other_threads() {
+    const ROUNDS: usize = 20;
+    const SLOTS: usize = 40;
+    let there = Elsewhere::start(true);
+    there.runtime.block_on(there.world.declare("many", (2 * ROUNDS * SLOTS) as u32));
+    for _ in 0..ROUNDS {
+        let own = runtime();
+        let client = there.world.another();
+        let take = async || {
+            let mut slots = Vec::new();
+            for _ in 0..SLOTS {
+                slots.push(client.acquire("many").await.unwrap());
+            }
+            slots
+        };
+        let (before, during) = own.block_on(async { (take().await, take().await) });
+        let early: Vec<_> = before.iter().map(|slot| slot.id().clone()).collect();
+        std::thread::spawn(move || drop(before)).join().unwrap();
+        let racing = std::thread::spawn(move || drop(during));
+        let left = own.block_on(client.close(Duration::from_secs(20)));
+        racing.join().unwrap();
+        assert!(left.is_empty(), "there was time for all that was taken over: {left:?}");
+        let observer = there.client();
+        for slot in early {
+            let state = there.runtime.block_on(observer.slot(&slot)).unwrap().slot.state;
+            assert_eq!(state, maitred::api::SlotState::Released);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{needs::NEEDS, tally::Tally};
+use super::{examples, needs::NEEDS, tally::Tally};
 use crate::{binary, tidy};
 
 pub struct Step {
@@ -38,6 +38,12 @@ pub const STEPS: &[Step] = &[
         run: sdk,
     },
     Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
+    Step { name: "examples", what: "the examples do what they say", run: examples::run },
+    Step {
+        name: "front-page",
+        what: "an empty project with the library's front page pasted in runs near, and far with one line changed",
+        run: examples::front_page,
+    },
     Step { name: "lints", what: "clippy finds nothing", run: lints },
     Step { name: "docs", what: "the documentation builds, every link in it leads somewhere", run: docs },
     Step { name: "demo", what: "the main job, short, over kills of server and workers", run: demo },
@@ -142,7 +148,7 @@ fn this(arguments: &[&str]) -> Command {
     command
 }
 
-fn failed(why: String) -> Failure {
+pub fn failed(why: String) -> Failure {
     Failure { tally: Tally { passed: 0, failed: 1 }, why }
 }
 

@@ -127,6 +127,11 @@ impl Circulation {
         self.give_back(growth)
     }
 
+    #[cfg(test)]
+    pub(crate) fn in_circulation(&self) -> u64 {
+        u64::from(self.size) + u64::from(self.debt)
+    }
+
     fn free(&self, line: &Semaphore) -> u32 {
         u32::try_from(line.available_permits()).unwrap_or(u32::MAX).saturating_add(self.spare)
     }

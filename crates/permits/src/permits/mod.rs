@@ -45,7 +45,7 @@
 //!
 //! So: on the client object by default, on the fleet as soon as there is a second instance. And above all of them stands
 //! whoever owns the resource: a limit on the caller's side only avoids sending what would be rejected. Honour its 429 and
-//! `Retry-After`, wait before trying again, and report the rejection ([`Permit::rejected`]): above zero with a limit in
+//! `Retry-After` (around an HTTP client, `maitred::route::HeedLayer` does), wait before trying again, and report the rejection ([`Permit::rejected`]): above zero with a limit in
 //! place, the size is too high or the limit is multiplied.
 //!
 //! # How many
@@ -68,7 +68,7 @@
 //! | You have | Use |
 //! |---|---|
 //! | so many **per second**, per minute, per day | a rate (`admit`, `consume`): permits count who is inside, not how often |
-//! | both | both, in one `acquire` of a named limit with a rate: nobody holds a slot while the rate refuses |
+//! | both | both: the rate first, so that nobody holds a permit while it refuses; or a rate and a place in flight in one `admit`, all or none |
 //! | work that must also run **somewhere else** (blocking, CPU) | a pool: N workers decide how many *and* where. Permits move nothing |
 //! | excess that should be **seen and dropped** | a bounded queue and N consumers; or [`Permits::try_acquire`], which refuses at once |
 //! | 500 small calls to the same service | one call with 500 records: the need for a limit goes away |
@@ -113,6 +113,8 @@ mod fan_out;
 mod handle;
 mod history;
 mod holds;
+#[cfg(test)]
+mod interleavings;
 mod leak;
 mod ledger;
 mod nested;
