@@ -386,3 +386,45 @@ fn on_the_reserve_what_gives_back_is_taken() {
     node.lands(START);
     assert_eq!(node.answers.len(), 3);
 }
+
+/// D1, rates at level `written`: answered before any flush; flushed 50 ms after the first of them, or with whatever else
+/// is written, or for whoever reads. A hit is never shown to a reader before that.
+#[test]
+fn what_is_answered_when_written_is_flushed_soon() {
+    let mut node = Node::new();
+    node.sequencer.answer_when_written([Namespace::default()].into());
+    let written = |node: &mut Node| {
+        let call = node.ask(hit(), None);
+        let (after, _) = node.next_append();
+        node.input(Input::Appended(Ok(Stamp { position: after + 1, at: START })));
+        assert!(node.answers.iter().any(|(reply, _)| *reply == call), "it is answered when written");
+        after + 1
+    };
+    let flushed = |node: &mut Node| matches!(node.effects.pop_front(), Some(Effect::Sync));
+
+    written(&mut node);
+    node.boot += 30;
+    let last = written(&mut node);
+    assert!(node.effects.is_empty() && !node.sequencer.is_idle(), "not yet flushed");
+    let wake_in = node.sequencer.wake_at(node.clocks()).map(|at| at - node.sequencer.now(node.clocks()));
+    assert_eq!(wake_in, Some(20));
+    node.boot += 20;
+    node.pump();
+    assert!(flushed(&mut node), "50 ms after the first");
+    node.input(Input::Synced(Ok(last)));
+    assert!(node.sequencer.is_idle());
+
+    let last = written(&mut node);
+    let limits = Call::Limits { after: None, most: None };
+    node.input(Input::Read { namespace: Namespace::default(), call: limits, min_revision: None, reply: 99 });
+    assert!(
+        flushed(&mut node) && node.answers.iter().all(|(reply, _)| *reply != 99),
+        "first flushed, then shown"
+    );
+    node.input(Input::Synced(Ok(last)));
+    assert!(node.answers.iter().any(|(reply, _)| *reply == 99));
+
+    written(&mut node);
+    node.done(limit_of_one()); // flushes by itself
+    assert!(node.effects.is_empty() && node.sequencer.is_idle());
+}

@@ -68,11 +68,11 @@ fn every_bound_is_told_as_it_is() {
 }
 
 #[test]
-fn the_bound_of_written_is_the_size_of_a_record() {
+fn the_bound_of_written_is_the_one_of_the_code() {
     let code = pages::read("crates/maitred/src/local/sequencer/mod.rs");
-    let line = code.lines().find_map(|line| line.strip_prefix("const RECORD_COMMANDS_MAX: usize = "));
+    let line = code.lines().find_map(|line| line.strip_prefix("const WRITTEN_SYNC_MS: Millis = "));
     let most = number(line.unwrap().trim_end_matches(';')).unwrap();
-    let told = format!("at most {} decisions", with_commas(most));
+    let told = format!("flushed **{most} ms later**");
     assert!(pages::read("docs/src/explanation/durability.md").contains(&told), "{told}");
 }
 
