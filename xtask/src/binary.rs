@@ -38,24 +38,29 @@ pub fn profile() -> String {
 /// Builds the binary and tells where it is. Beside `xtask`, so that its dependencies have the features they have
 /// already and are not compiled again.
 pub fn build() -> Result<PathBuf, String> {
+    let packages = ["--package", "xtask", "--package", "maitred-server", "--profile", &profile()];
+    build_as("maitred", &packages)
+}
+
+/// Builds with these arguments and tells where the binary of that name is. What cargo says goes to standard error.
+pub fn build_as(name: &str, arguments: &[&str]) -> Result<PathBuf, String> {
     let output = cargo()
-        .args(["build", "--package", "xtask", "--package", "maitred-server", "--bin", "maitred"])
-        .args(["--profile", &profile()])
-        .arg("--message-format=json-render-diagnostics")
+        .args(["build", "--bin", name, "--message-format=json-render-diagnostics"])
+        .args(arguments)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("cargo could not be started: {error}"))?;
     if !output.status.success() {
-        return Err("the binary `maitred` could not be built; what cargo says is above".to_owned());
+        return Err(format!("the binary `{name}` could not be built; what cargo says is above"));
     }
     let lines = String::from_utf8_lossy(&output.stdout);
-    let built = lines.lines().filter_map(executable).next_back();
-    built.ok_or_else(|| "cargo built no binary `maitred`".to_owned())
+    let built = lines.lines().filter_map(|line| executable(line, name)).next_back();
+    built.ok_or_else(|| format!("cargo built no binary `{name}`"))
 }
 
-fn executable(line: &str) -> Option<PathBuf> {
+fn executable(line: &str, name: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
-    let is_it = message["target"]["name"] == "maitred" && message["target"]["kind"][0] == "bin";
+    let is_it = message["target"]["name"] == name && message["target"]["kind"][0] == "bin";
     message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
 }
 
@@ -73,8 +78,8 @@ mod tests {
         let line = |kind| {
             format!(r#"{{"target":{{"name":"maitred","kind":["{kind}"]}},"executable":"/t/ci/maitred"}}"#)
         };
-        assert_eq!(executable(&line("bin")), Some("/t/ci/maitred".into()));
-        assert_eq!(executable(&line("lib")), None);
-        assert_eq!(executable("{}"), None);
+        assert_eq!(executable(&line("bin"), "maitred"), Some("/t/ci/maitred".into()));
+        assert_eq!(executable(&line("lib"), "maitred"), None);
+        assert_eq!(executable("{}", "maitred"), None);
     }
 }

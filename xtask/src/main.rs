@@ -1,6 +1,7 @@
 //! The one door for people and CI: `cargo xtask TASK`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod binary;
 mod chance;
 mod demo;
@@ -29,6 +30,8 @@ enum Task {
     DemoWorker(demo::worker::Options),
     /// Everything CI runs: tests, lints, and the short forms of all harnesses
     Test(test::Options),
+    /// Measures how fast and how big; figures only on standard output
+    Bench(bench::Options),
     /// Kills the server under load again and again, and looks whether everything that was answered is there
     Kill(kill::Options),
     /// Sizes, crate arrows, purity, documents: what can be checked without running anything
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Task::Demo(options) => demo::run(options),
         Task::DemoWorker(options) => demo::worker::run(options),
         Task::Test(options) => test::run(options),
+        Task::Bench(options) => bench::run(options),
         Task::Kill(options) => kill::run(options),
         Task::Tidy => tidy::run().map(|_| ()),
     };
