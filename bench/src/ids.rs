@@ -48,11 +48,11 @@ pub fn now_ms() -> u64 {
     since.map_or(0, |since| since.as_millis() as u64)
 }
 
-/// A UUIDv7 of this time.
+/// A UUIDv7 of this time. Version and variant take the upper bits of both, so small numbers stay different.
 pub fn id(at_ms: u64, chance: u64, more: u64) -> [u8; ID_BYTES] {
     let mut random = [0; 10];
-    random[..8].copy_from_slice(&chance.to_le_bytes());
-    random[8..].copy_from_slice(&more.to_le_bytes()[..2]);
+    random[..2].copy_from_slice(&more.to_be_bytes()[6..]);
+    random[2..].copy_from_slice(&chance.to_be_bytes());
     let mut text = [0; ID_BYTES];
     Builder::from_unix_timestamp_millis(at_ms, &random).into_uuid().hyphenated().encode_lower(&mut text);
     text
@@ -72,6 +72,8 @@ pub fn limit(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::{ID_BYTES, Ids, KEY_BYTES, id, key, text};
 
     #[test]
@@ -80,6 +82,9 @@ mod tests {
         let made = id(1_800_000_000_000, 7, 9);
         assert_eq!(uuid::Uuid::parse_str(text(&made)).unwrap().get_version_num(), 7);
         assert_eq!(made.len(), ID_BYTES);
+        let numbered: BTreeSet<_> =
+            (0..10_000).flat_map(|number| [id(1, number, 0), id(1, number, 1)]).collect();
+        assert_eq!(numbered.len(), 20_000);
         let mut ids = Ids::new();
         assert_ne!(ids.fresh(), ids.fresh());
     }

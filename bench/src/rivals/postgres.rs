@@ -157,7 +157,8 @@ impl RowLocks<'_> {
 
     fn run(&self, connections: usize, time: Duration) -> Result<String, Trouble> {
         let mut command = self.postgres.client("pgbench")?;
-        let seconds = time.as_secs().max(1).to_string();
+        // Part of it goes by until all are connected.
+        let seconds = time.as_secs().max(3).to_string();
         command.args([
             "--no-vacuum",
             "--protocol=prepared",
