@@ -1,10 +1,9 @@
 //! `maitred-bench`: runs the figures. `cargo xtask bench` builds and calls it.
 
-use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use maitred_bench::{
-    echo,
     families::{self, FAMILIES, Family},
     figure::Trouble,
     machine::Machine,
@@ -30,18 +29,12 @@ struct Line {
     /// Only print what the figures are
     #[arg(long)]
     list: bool,
-    /// Only serve the yardstick of the HTTP figures
-    #[arg(long, value_name = "ADDR", hide = true)]
-    echo: Option<SocketAddr>,
     /// The figures, or families of figures, to run [default: all]
     names: Vec<String>,
 }
 
 fn main() -> ExitCode {
     let line = Line::parse();
-    if let Some(addr) = line.echo {
-        return ended(echo::serve(addr));
-    }
     if line.list {
         families::list();
         return ExitCode::SUCCESS;

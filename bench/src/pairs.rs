@@ -49,7 +49,8 @@ pub fn in_turn<T>(
     mut ours: impl FnMut() -> Result<T, Trouble>,
     mut theirs: impl FnMut() -> Result<T, Trouble>,
 ) -> Result<(Vec<T>, Vec<T>), Trouble> {
-    (ours()?, theirs()?);
+    ours()?;
+    theirs()?;
     let (mut all_ours, mut all_theirs) = (Vec::new(), Vec::new());
     for _ in 0..repetitions {
         all_ours.push(ours()?);

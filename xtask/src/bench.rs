@@ -28,8 +28,7 @@ pub struct Options {
 
 pub fn run(options: Options) -> Result<(), String> {
     let maitred = binary::build_as("maitred", &["--release", "--package", "maitred-server"])?;
-    let with_scales = ["--release", "--package", "maitred-bench", "--bin", "maitred-weigh"];
-    let harness = binary::build_as("maitred-bench", &with_scales)?;
+    let harness = binary::build_as("maitred-bench", &["--release", "--package", "maitred-bench", "--bins"])?;
     let mut command = Command::new(harness);
     command.current_dir(binary::root()).arg("--maitred").arg(maitred);
     let flags = [("--json", options.json), ("--quick", options.quick), ("--list", options.list)];

@@ -136,8 +136,8 @@ struct Echo {
 impl Echo {
     fn start(scene: &Scene) -> Result<Echo, Trouble> {
         let (folder, addr) = (scene.scratch()?, free_addr()?);
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["--echo", &addr.to_string()]);
+        let mut command = Command::new(std::env::current_exe()?.with_file_name("maitred-echo"));
+        command.arg(addr.to_string());
         let mut process = Process::start(&mut command, folder.path().join("echo.log"))?;
         process.until(|| get(addr, "/readyz").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))?;
         Ok(Echo { _process: process, addr, _folder: folder })

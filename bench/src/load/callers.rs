@@ -136,7 +136,7 @@ impl AdmitBatches {
 
     pub fn new(connection: usize) -> AdmitBatches {
         let item = |number: usize| {
-            let id = if number % 2 == 0 { "" } else { &format!(r#""id":"{REQUEST}","#) };
+            let id = if number.is_multiple_of(2) { "" } else { &format!(r#""id":"{REQUEST}","#) };
             format!(r#"{{{id}"op":"admit",{}}}"#, admission())
         };
         let items: Vec<String> = (0..ITEMS).map(item).collect();
