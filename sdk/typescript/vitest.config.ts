@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], testTimeout: 20_000, globalSetup: ['test/support/server.ts'] },
+  test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, globalSetup: ['test/support/server.ts'] },
 });

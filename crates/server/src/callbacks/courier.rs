@@ -15,6 +15,7 @@ use super::{
     CallbackNumbers,
     client::App,
     notice::{About, Notice},
+    numbers::OpenNotice,
     survey,
 };
 
@@ -65,6 +66,7 @@ pub struct Courier {
 struct Open {
     task: AbortHandle,
     nudge: Arc<Notify>,
+    _counted: OpenNotice,
 }
 
 impl Courier {
@@ -144,15 +146,13 @@ impl Courier {
             let (slot, ways) = (about.slot.clone(), Arc::clone(&self.ways));
             let task =
                 self.notices.spawn(Notice { about, ways, nudge: Arc::clone(&nudge) }.deliver(first_after));
-            self.open.insert(slot, Open { task, nudge });
-            self.count();
+            self.open.insert(slot, Open { task, nudge, _counted: self.ways.numbers.open_notice() });
         }
     }
 
     fn confirmed(&mut self, slot: &str) {
         if let Some(open) = self.open.remove(slot) {
             open.task.abort();
-            self.count();
         }
     }
 
@@ -174,12 +174,7 @@ impl Courier {
     fn close(&mut self, slot: Option<String>) {
         if let Some(slot) = slot {
             self.open.remove(&slot);
-            self.count();
         }
-    }
-
-    fn count(&self) {
-        self.ways.numbers.open_notices.set(self.open.len() as i64);
     }
 }
 

@@ -34,6 +34,15 @@ struct OfCall {
     outcome: &'static str,
 }
 
+/// Counts as long as it is there.
+pub struct OpenNotice(Gauge);
+
+impl Drop for OpenNotice {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 /// What `/metrics` tells of callbacks. The targets are the file's, so the labels are bounded.
 #[derive(Clone, Default)]
 pub struct CallbackNumbers {
@@ -55,6 +64,11 @@ impl CallbackNumbers {
             "Runs that were ended since their app said they are over",
             self.runs_ended.clone(),
         );
+    }
+
+    pub fn open_notice(&self) -> OpenNotice {
+        self.open_notices.inc();
+        OpenNotice(self.open_notices.clone())
     }
 
     pub fn called(&self, target: &str, called: Called) {

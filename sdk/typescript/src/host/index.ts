@@ -40,13 +40,14 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#maitred = new Maitred(options);
+    const onRetry = (error: MaitredError) => console.warn(`limits are not deployed yet: ${error.message}`);
+    this.#maitred = new Maitred({ patienceMs: Infinity, onRetry, ...options });
     this.callback = callbackHandler(options);
   }
 
   /**
    * Deploys the workspace's limits, and lets the engine go on with what a former process left. Call it when the app
-   * starts and takes requests.
+   * starts and takes requests. A limiter that is not there is waited for, and a warning says so.
    */
   async begin(): Promise<void> {
     await this.workflows();
