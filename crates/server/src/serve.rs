@@ -97,6 +97,8 @@ pub enum ServeError {
         "--log {0:?} is not a filter; allowed: error, warn, info, debug, trace, or such as info,maitred=debug"
     )]
     Log(String),
+    #[error("apps cannot be called back: {0}")]
+    Callbacks(#[from] reqwest::Error),
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The node ended by itself; nothing goes on on top of what failed.
@@ -194,7 +196,7 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     files::deploy(&Client::Near(node.clone()), &file).await?;
     let has_tokens = tokens.are_wanted();
     let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens)))?;
-    let callbacks = Callbacks::start(&node, targets, server.callback_numbers());
+    let callbacks = Callbacks::start(&node, targets, server.callback_numbers())?;
     Ok(Running { server, node, callbacks, config, has_tokens })
 }
 
@@ -203,10 +205,12 @@ impl Running {
     async fn reload_callbacks(&mut self) {
         let Some(path) = self.config.as_deref() else { return };
         let read = LimitsFile::read(path).and_then(|file| callbacks::targets(&file.callbacks, &file.path));
-        match read {
-            Ok(targets) => {
-                self.callbacks = Callbacks::start(&self.node, targets, self.server.callback_numbers());
-            }
+        let numbers = self.server.callback_numbers();
+        let started = read
+            .map_err(ServeError::from)
+            .and_then(|targets| Ok(Callbacks::start(&self.node, targets, numbers)?));
+        match started {
+            Ok(callbacks) => self.callbacks = callbacks,
             Err(error) => tracing::error!(%error, "the callbacks stay as they are"),
         }
     }

@@ -11,7 +11,6 @@ const RUNS = number('CHAOS_RUNS', 10);
 const KILLS = number('CHAOS_KILLS', 2);
 const SEED = number('CHAOS_SEED', Date.now() % 1_000_000);
 const CAPACITY = 3;
-const CALL_MS = 400;
 
 /** A small generator, so that a seed tells what happened. */
 function chances(seed: number): () => number {
@@ -33,7 +32,15 @@ interface Played {
   kills: string[];
 }
 
-async function play(runs: number, kills: number, chance: () => number, capacity: number): Promise<Played> {
+interface Plan {
+  runs: number;
+  kills: number;
+  capacity: number;
+  callMs: number;
+  chance: () => number;
+}
+
+async function play({ runs, kills, capacity, callMs, chance }: Plan): Promise<Played> {
   const rig = await Rig.start({ isManual: false });
   await rig.maitred.limits.setCapacity('voice-calls', capacity);
   // The provider tells the app that a call has ended; the other workflow gives the slot back.
@@ -41,7 +48,7 @@ async function play(runs: number, kills: number, chance: () => number, capacity:
     setTimeout(() => {
       rig.provider.hangUp(slotId);
       void insist(`call-ended ${slotId}`, () => rig.start('call-ended', { slotId }));
-    }, CALL_MS);
+    }, callMs);
   };
   const ids: string[] = [];
   const starting = (async () => {
@@ -78,7 +85,7 @@ async function kill(rig: Rig, kills: number, chance: () => number): Promise<stri
 it(`places ${RUNS} calls over ${KILLS} kills`, async () => {
   console.log(`CHAOS_SEED=${SEED}`);
   const began = Date.now();
-  const { rig, outputs, kills } = await play(RUNS, KILLS, chances(SEED), CAPACITY);
+  const { rig, outputs, kills } = await play({ runs: RUNS, kills: KILLS, capacity: CAPACITY, callMs: 1_000, chance: chances(SEED) });
   try {
     const { dialled, mostInside, repeated } = rig.provider;
     console.log({ runs: outputs.length, dialled: dialled.size, repeated, mostInside, kills, seconds: (Date.now() - began) / 1000 });
@@ -94,7 +101,7 @@ it(`places ${RUNS} calls over ${KILLS} kills`, async () => {
 }, 1_800_000);
 
 it('sees a limit that is not kept', async () => {
-  const { rig } = await play(6, 0, chances(1), CAPACITY + 1);
+  const { rig } = await play({ runs: 6, kills: 0, capacity: CAPACITY + 1, callMs: 5_000, chance: chances(1) });
   try {
     expect(rig.provider.mostInside).toBeGreaterThan(CAPACITY);
   } finally {

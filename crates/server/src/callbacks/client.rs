@@ -81,7 +81,7 @@ pub struct App {
 }
 
 impl App {
-    pub fn new(target: Target, numbers: CallbackNumbers) -> Self {
+    pub fn new(target: Target, numbers: CallbackNumbers) -> reqwest::Result<Self> {
         let client = Client::builder()
             .connect_timeout(CONNECT_WITHIN)
             .timeout(ANSWER_WITHIN)
@@ -89,10 +89,9 @@ impl App {
             .no_proxy()
             .dns_resolver(Guarded(target.network))
             .user_agent(concat!("maitred/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .unwrap_or_default();
+            .build()?;
         numbers.known(&target.name);
-        Self { target, client, places: Semaphore::new(AT_ONCE), numbers }
+        Ok(Self { target, client, places: Semaphore::new(AT_ONCE), numbers })
     }
 
     pub fn has(&self, run: &str) -> bool {

@@ -49,18 +49,21 @@ pub struct Callbacks {
 
 impl Callbacks {
     /// Must be called within a runtime.
-    pub fn start(node: &Node, targets: Vec<Target>, numbers: &CallbackNumbers) -> Callbacks {
+    ///
+    /// # Errors
+    /// A client could not be made; then nothing is called.
+    pub fn start(node: &Node, targets: Vec<Target>, numbers: &CallbackNumbers) -> reqwest::Result<Callbacks> {
         let mut apps: BTreeMap<String, Vec<Arc<App>>> = BTreeMap::new();
         for target in targets {
             tracing::info!(app = target.name, url = %target.url, "callbacks go to this app");
             let namespace = target.namespace.clone();
-            apps.entry(namespace).or_default().push(Arc::new(App::new(target, numbers.clone())));
+            apps.entry(namespace).or_default().push(Arc::new(App::new(target, numbers.clone())?));
         }
         let mut couriers = JoinSet::new();
         for (namespace, apps) in apps {
             couriers.spawn(Courier::new(node.clone(), namespace, apps, numbers.clone()).run());
         }
-        Callbacks { couriers }
+        Ok(Callbacks { couriers })
     }
 
     /// How many namespaces have targets.

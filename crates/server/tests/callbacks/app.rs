@@ -132,7 +132,7 @@ impl Rig {
     pub fn call_back(&mut self, fields: &[TargetFields]) {
         let named = fields.iter().enumerate().map(|(index, fields)| (format!("app-{index}"), fields.clone()));
         let targets = targets(&named.collect(), "maitred.toml").unwrap();
-        self.callbacks = Callbacks::start(&self.node, targets, &self.numbers);
+        self.callbacks = Callbacks::start(&self.node, targets, &self.numbers).unwrap();
         fields.iter().filter_map(|fields| fields.secret_file.as_ref()).for_each(|file| {
             let _ = std::fs::remove_file(file);
         });
