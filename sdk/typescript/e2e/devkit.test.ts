@@ -147,6 +147,20 @@ describe('a call that waits for another', () => {
   });
 });
 
+describe('the callback', () => {
+  it('takes nothing from strangers, and nothing that it does not know', async () => {
+    const question = { type: 'runs', runs: ['wrun_nobody'] };
+    expect((await rig.callBack(question, 'x'.repeat(40))).status).toBe(401);
+    expect((await rig.callBack(question, '')).status).toBe(401);
+    for (const odd of [{ type: 'runs' }, { type: 'slot', slot: 1 }, { type: 'else' }, null, [], 'x']) {
+      expect((await rig.callBack(odd)).status).toBe(400);
+    }
+    expect(await (await rig.callBack(question)).json()).toEqual({ runs: { wrun_nobody: 'not_found' } });
+    const notice = await rig.callBack({ type: 'slot', slot: 's', limit: 'voice-calls', run: 'wrun_nobody', state: 'reserved' });
+    expect([notice.status, await notice.json()]).toEqual([410, { woken: false, run: 'not_found' }]);
+  });
+});
+
 describe('other workflows', () => {
   it('hold a slot while they work', async () => {
     const run = await rig.start('export-report', { reportId: 'r7' });

@@ -37,6 +37,11 @@ pub const STEPS: &[Step] = &[
         what: "the TypeScript package: types, contract tests against the server, what it packs",
         run: sdk,
     },
+    Step {
+        name: "workflows",
+        what: "programs on Workflow DevKit against the server: waits, timeouts, cancels, kill -9 of both",
+        run: workflows,
+    },
     Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
     Step { name: "examples", what: "the examples do what they say", run: examples::run },
     Step {
@@ -85,10 +90,21 @@ fn judge() -> Result<Tally, Failure> {
 }
 
 fn sdk() -> Result<Tally, Failure> {
-    let scripts = [&["ci"][..], &["run", "build"], &["run", "check"], &["run", "lint:package"], &["test"]];
+    npm_run("sdk/typescript", &["build", "check", "lint:package", "test"])
+}
+
+fn workflows() -> Result<Tally, Failure> {
+    npm_run("sdk/typescript", &["build", "e2e"])
+}
+
+/// Scripts of a package, which is installed first unless it was. Their tests start the server.
+fn npm_run(folder: &str, scripts: &[&str]) -> Result<Tally, Failure> {
     let server = binary::build().map_err(failed)?;
-    for arguments in scripts {
-        one(binary::npm("sdk/typescript").args(arguments).env("MAITRED_BIN", &server))?;
+    if !binary::root().join(folder).join("node_modules").exists() {
+        one(binary::npm(folder).arg("ci"))?;
+    }
+    for script in scripts {
+        one(binary::npm(folder).args(["run", script]).env("MAITRED_BIN", &server))?;
     }
     Ok(Tally::passed(scripts.len()))
 }

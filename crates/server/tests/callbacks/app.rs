@@ -17,7 +17,10 @@ use axum::{
 };
 use maitred::local::{Node, NodeOptions};
 use maitred_api::{AcquireFields, Answer, Call, Context, NamedLimit, SlotState};
-use maitred_server::callbacks::{CallbackNumbers, Callbacks, TargetFields, targets};
+use maitred_server::{
+    callbacks::{CallbackNumbers, Callbacks, TargetFields, targets},
+    http::Shared,
+};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -122,7 +125,8 @@ impl Rig {
     pub async fn start() -> Rig {
         let options = NodeOptions { manual_clock: true, ..NodeOptions::default() };
         let node = Node::start(options).await.unwrap();
-        let rig = Rig { node, numbers: CallbackNumbers::default(), callbacks: Callbacks::default() };
+        let numbers = Shared::new(node.clone()).numbers.callbacks; // as in a server
+        let rig = Rig { node, numbers, callbacks: Callbacks::default() };
         let (name, capacity, max_hold) = ("calls".to_owned(), 1u32.into(), "10m".into());
         rig.call(Call::Declare(NamedLimit { name, capacity, max_hold })).await;
         rig

@@ -26,11 +26,14 @@ export default function setup(project: TestProject): () => void {
   };
 }
 
+/** Not what was installed, built or kept by whoever tried the example. */
+const isSource = (path: string) => !/[\\/](node_modules|maitred-data|\.[^\\/]*)$/.test(path) && !path.endsWith('package-lock.json');
+
 function fresh(): string {
   const folder = mkdtempSync(join(tmpdir(), 'maitred-e2e-'));
   const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
   const tarball = execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: sdk, encoding: 'utf8' }).trim();
-  cpSync(example, folder, { recursive: true, filter: (path) => !path.includes('node_modules') && !path.includes('.well-known') });
+  cpSync(example, folder, { recursive: true, filter: isSource });
   cpSync(join(sdk, 'e2e/app'), folder, { recursive: true });
   edit(join(folder, 'package.json'), 'file:../../sdk/typescript', `file:./${tarball}`);
   const dial = "  await fetch(`${process.env.PROVIDER_URL}/dial`, { method: 'POST', body: JSON.stringify({ callId, slotId }) });";

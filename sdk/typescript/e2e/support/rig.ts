@@ -116,9 +116,12 @@ export class Rig {
 
   /** As the limiter does it, whether or not there is news. */
   async wake(slot: string, limit: string, run: string): Promise<number> {
-    const body = JSON.stringify({ type: 'slot', slot, limit, run, state: 'reserved' });
-    const headers = { authorization: `Bearer ${SECRET}`, 'content-type': 'application/json' };
-    return (await fetch(`${this.#app}/maitred`, { method: 'POST', headers, body })).status;
+    return (await this.callBack({ type: 'slot', slot, limit, run, state: 'reserved' })).status;
+  }
+
+  async callBack(body: unknown, secret = SECRET): Promise<Response> {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    return fetch(`${this.#app}/maitred`, { method: 'POST', headers, body: JSON.stringify(body) });
   }
 
   /** The engine's own command line, which works without the app. */
