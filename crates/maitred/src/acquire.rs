@@ -4,10 +4,10 @@ mod asking;
 
 use std::{pin::Pin, time::Duration};
 
-use maitred_api::{AcquireFields, ConfirmMode, HoldMode, WeightedLimit};
+use maitred_api::{AcquireFields, ConfirmMode, Given, HoldMode, WeightedLimit};
 use maitred_engine::bounds::TIMEOUT_DEFAULT_MS;
 
-use crate::{Maitred, Slot, error::AcquireError};
+use crate::{Maitred, Slot, SlotId, error::AcquireError};
 use asking::Asking;
 
 /// A question for a slot; await it. Made by [`Maitred::acquire`].
@@ -19,8 +19,41 @@ use asking::Asking;
 #[derive(Clone, Debug)]
 pub struct Acquire {
     home: Maitred,
-    fields: Box<AcquireFields>,
+    wanted: Box<Wanted>,
     timeout: Duration,
+}
+
+/// What is asked for, as small as can be: whoever waits keeps it. Each try makes the fields of the wire of it.
+#[derive(Clone, Debug, Default)]
+struct Wanted {
+    /// Limits with their weights, where one was given.
+    limits: Vec<(Box<str>, Option<u32>)>,
+    label: Option<Box<str>>,
+    run: Option<Box<str>>,
+    workflow: Option<Box<str>>,
+    hold: HoldMode,
+}
+
+impl Wanted {
+    fn fields(&self, slot: &SlotId, timeout_ms: u64, wait: Duration) -> AcquireFields {
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let limits = self.limits.iter().map(|(limit, weight)| WeightedLimit {
+            limit: limit.to_string(),
+            weight: weight.map_or_else(Given::default, Given::from),
+        });
+        AcquireFields {
+            slot: Some(slot.to_string()),
+            limits: limits.collect(),
+            run: text(&self.run),
+            workflow: text(&self.workflow),
+            label: text(&self.label),
+            timeout: timeout_ms.into(),
+            confirm: ConfirmMode::Auto,
+            hold: self.hold,
+            wait: (wait.as_millis() as u64).into(),
+            ..AcquireFields::default()
+        }
+    }
 }
 
 impl Maitred {
@@ -47,13 +80,8 @@ impl Maitred {
     /// # }
     /// ```
     pub fn acquire(&self, limit: impl Into<String>) -> Acquire {
-        let fields = AcquireFields {
-            limits: vec![WeightedLimit { limit: limit.into(), ..WeightedLimit::default() }],
-            confirm: ConfirmMode::Auto,
-            ..AcquireFields::default()
-        };
-        let fields = Box::new(fields);
-        Acquire { home: self.clone(), fields, timeout: Duration::from_millis(TIMEOUT_DEFAULT_MS) }
+        let wanted = Box::default();
+        Acquire { home: self.clone(), wanted, timeout: Duration::from_millis(TIMEOUT_DEFAULT_MS) }.and(limit)
     }
 
     /// Runs the body while a slot of this limit is held. The slot is given back when the body returns, whatever it
@@ -85,23 +113,27 @@ impl Maitred {
 impl Acquire {
     /// A limit more: the slot is granted when it is first in the queue of all and all have room, at one instant.
     /// At most 8.
+    ///
+    /// Taking one and then waiting for another instead, in another order than somebody else, is a deadlock; debug builds
+    /// warn of a task that holds a slot and waits for one more (`tracing`, level `warn`).
     pub fn and(mut self, limit: impl Into<String>) -> Self {
-        self.fields.limits.push(WeightedLimit { limit: limit.into(), ..WeightedLimit::default() });
+        self.wanted.limits.reserve_exact(1);
+        self.wanted.limits.push((boxed(limit), None));
         self
     }
 
     /// How much of the limit named last the slot takes, 1 if not given, at most 100 000. A weight over its capacity
     /// is refused at once.
     pub fn weight(mut self, weight: u32) -> Self {
-        if let Some(last) = self.fields.limits.last_mut() {
-            last.weight = weight.into();
+        if let Some((_, of_last)) = self.wanted.limits.last_mut() {
+            *of_last = Some(weight);
         }
         self
     }
 
     /// What people find it by. No personal data.
     pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.fields.label = Some(label.into());
+        self.wanted.label = Some(boxed(label));
         self
     }
 
@@ -113,25 +145,25 @@ impl Acquire {
 
     /// The run it is for: when that ends, the slot leaves the queue.
     pub fn run(mut self, run: impl Into<String>) -> Self {
-        self.fields.run = Some(run.into());
+        self.wanted.run = Some(boxed(run));
         self
     }
 
     /// The workflow it is for, shown to people.
     pub fn workflow(mut self, workflow: impl Into<String>) -> Self {
-        self.fields.workflow = Some(workflow.into());
+        self.wanted.workflow = Some(boxed(workflow));
         self
     }
 
     /// Frees the slot also when its run ends.
     pub fn until_run_ends(mut self) -> Self {
-        self.fields.hold = HoldMode::Run;
+        self.wanted.hold = HoldMode::Run;
         self
     }
 
     /// The limit that was named first.
     fn limit(&self) -> &str {
-        self.fields.limits.first().map_or("", |first| &first.limit)
+        self.wanted.limits.first().map_or("", |(limit, _)| limit)
     }
 
     /// Runs the body while the slot is held, as [`Maitred::with_limit`] does.
@@ -145,6 +177,10 @@ impl Acquire {
         let _ = slot.release().await;
         Ok(outcome)
     }
+}
+
+fn boxed(text: impl Into<String>) -> Box<str> {
+    text.into().into_boxed_str()
 }
 
 impl IntoFuture for Acquire {

@@ -20,7 +20,7 @@
 
 use std::time::{Duration, Instant};
 
-use maitred_api::{AcquireFields, Answer, Call, Certainty, Problem, Reason, SlotAnswer, SlotState};
+use maitred_api::{Answer, Call, Certainty, Problem, Reason, SlotAnswer, SlotState};
 use maitred_engine::{bounds::TIMEOUT_MAX_MS, names::SlotId};
 use tokio::time::Timeout;
 
@@ -49,6 +49,8 @@ const GIVE_UP_FOR: Duration = Duration::from_secs(86_400);
 pub(super) struct Asking {
     acquire: Acquire,
     id: SlotId,
+    /// What the limiter is told of the caller's time.
+    timeout_ms: u64,
     /// When the caller's time is over, by this machine's clock.
     ends: Instant,
     /// Since when every try failed.
@@ -79,6 +81,7 @@ impl Asking {
         let mut asking = Self {
             acquire,
             id: new_id(),
+            timeout_ms: 0,
             ends: now + timeout,
             failing_since: None,
             round: NEAR_ROUND,
@@ -95,8 +98,7 @@ impl Asking {
 
     /// From the start, with this much time.
     fn begin(&mut self, timeout: Duration) {
-        self.acquire.fields.slot = Some(self.id.to_string());
-        self.acquire.fields.timeout = millis(timeout).into();
+        self.timeout_ms = millis(timeout);
         self.round = if self.is_far() { FIRST_ROUND } else { NEAR_ROUND };
         self.failing_since = None;
         (self.interrupted, self.may_be_there) = (false, false);
@@ -147,8 +149,7 @@ impl Asking {
     }
 
     fn open_call(&self) -> Timeout<Asked> {
-        let wait = (self.round.as_millis() as u64).into();
-        let fields = AcquireFields { wait, ..AcquireFields::clone(&self.acquire.fields) };
+        let fields = self.acquire.wanted.fields(&self.id, self.timeout_ms, self.round);
         let Maitred { home, context, .. } = &self.acquire.home;
         tokio::time::timeout_at(self.until(), home.line.call(context, Call::Acquire(fields)))
     }
