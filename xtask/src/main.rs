@@ -9,6 +9,7 @@ mod kill;
 mod server;
 mod test;
 mod tidy;
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -34,6 +35,8 @@ enum Task {
     Bench(bench::Options),
     /// Kills the server under load again and again, and looks whether everything that was answered is there
     Kill(kill::Options),
+    /// Kills a program with waiting workflow runs, and its limiter: every run dials once, never too many at once
+    Workflows(workflows::Options),
     /// Sizes, crate arrows, purity, documents: what can be checked without running anything
     Tidy,
 }
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Task::Test(options) => test::run(options),
         Task::Bench(options) => bench::run(options),
         Task::Kill(options) => kill::run(options),
+        Task::Workflows(options) => workflows::run(options),
         Task::Tidy => tidy::run().map(|_| ()),
     };
     match ended {

@@ -37,6 +37,11 @@ impl Line {
         matches!(self.client, Client::Far(_))
     }
 
+    /// The runtime that drives a far client's connections.
+    pub fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
     /// One call. Dropping the future drops the call: for an auto acquire that is the hang-up.
     pub fn call(&self, context: &Arc<Context>, call: Call) -> Asked {
         match &self.client {
@@ -78,6 +83,6 @@ impl Drop for Asked {
     }
 }
 
-fn closed() -> Problem {
+pub(crate) fn closed() -> Problem {
     Problem::new(Reason::Unknown, "the client was closed meanwhile; it may have been done")
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maitred_api::{
     Answer, Call, Given, LimitAnswer, LimitInfo, LimitSlotsAnswer, NamedLimit, Problem, Reason, RunAnswer,
-    RunStatus, SlotAnswer,
+    RunInfo, RunStatus, SlotAnswer,
 };
 
 use tokio::time::Instant;
@@ -13,6 +13,8 @@ use crate::{Maitred, SlotId, error::millis, releaser::What, slot::Released};
 
 /// How many entries a page of a list has.
 const PAGE: u32 = 1_000;
+/// How long a slot that may be there is given back for, since its expiry is not known.
+const GIVE_UP_FOR: Duration = Duration::from_secs(86_400);
 /// Places are freed an hour after they were taken in any case.
 const END_RUN_FOR: Duration = Duration::from_secs(3_600);
 
@@ -113,6 +115,12 @@ impl Maitred {
         self.hand_over(What::EndRun { run: run.into(), status }, Instant::now() + END_RUN_FOR);
     }
 
+    /// Gives up a slot from where nobody can wait and nobody knows how it stands: it leaves the queue, a grant is given
+    /// back, and one that is not there yet is looked for a few times. Never blocks, works outside a runtime.
+    pub fn give_up_in_background(&self, slot: &SlotId) {
+        self.hand_over(What::GiveUp { slot: slot.clone() }, Instant::now() + GIVE_UP_FOR);
+    }
+
     async fn change(&self, call: Call) -> Result<(), Problem> {
         self.call(call).await.map(drop)
     }
@@ -170,6 +178,26 @@ impl Maitred {
         match self.call(Call::Slot { slot: slot.to_string(), wait: Given::default() }).await? {
             Answer::Slot(answer) => Ok(answer),
             other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Every run that holds or waits for something, by id.
+    ///
+    /// # Errors
+    /// The limiter could not be heard.
+    pub async fn runs(&self) -> Result<Vec<RunInfo>, Problem> {
+        let (mut runs, mut after) = (Vec::new(), None);
+        loop {
+            match self.call(Call::Runs { after, most: Some(PAGE) }).await? {
+                Answer::Runs(page) => {
+                    runs.extend(page.runs);
+                    after = page.next;
+                }
+                other => return Err(unexpected(&other)),
+            }
+            if after.is_none() {
+                return Ok(runs);
+            }
         }
     }
 

@@ -24,6 +24,12 @@ pub const NEEDS: &[Need] = &[
         look: || shell(&format!("npm --version && node -e \"{NODE}\"")),
         install: || shell("echo 'Node 20.19 or later with npm is needed: https://nodejs.org'; exit 1"),
     },
+    // The engine under `crates/workflows` is built with it.
+    Need {
+        name: "OpenSSL's headers",
+        look: || shell("pkg-config --exists openssl"),
+        install: || shell("apt-get install --yes libssl-dev pkg-config"),
+    },
 ];
 
 // Not installed: every system has its own way.

@@ -58,6 +58,16 @@ pub const STEPS: &[Step] = &[
         what: "kill -9 of the server 40 times under load, nothing acknowledged is lost",
         run: kill,
     },
+    Step {
+        name: "workflows",
+        what: "20 runs, 4 kills of their program and of the server: each dials once, never too many at once",
+        run: workflows,
+    },
+    Step {
+        name: "workflows-see",
+        what: "the workflow runs see a limit that lets too many in",
+        run: workflows_see,
+    },
     Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
 ];
 
@@ -155,6 +165,14 @@ fn kill() -> Result<Tally, Failure> {
 
 fn kill_sees() -> Result<Tally, Failure> {
     must_see(this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
+}
+
+fn workflows() -> Result<Tally, Failure> {
+    one(&mut this(&["workflows", "--runs=20", "--kills=4"]))
+}
+
+fn workflows_see() -> Result<Tally, Failure> {
+    must_see(this(&["workflows", "--runs=20", "--kills=1", "--wide"]), "calls went on at once")
 }
 
 /// This task runner with another task.

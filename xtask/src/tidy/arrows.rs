@@ -35,6 +35,8 @@ const CRATES: &[Crate] = &[
     Crate { folder: "crates/tasks", may_know: &[LIBRARY], tests_know: &[SERVER] },
     Crate { folder: "crates/workflows", may_know: &[LIBRARY], tests_know: &[SERVER] },
     Crate { folder: "crates/server", may_know: &[LIBRARY, API, TASKS, WORKFLOWS], tests_know: &[] },
+    // A project to copy.
+    Crate { folder: "examples/workflows", may_know: &[LIBRARY, WORKFLOWS], tests_know: &[] },
     // Tools.
     Crate { folder: "crates/simulator", may_know: EVERYBODY, tests_know: &[] },
     Crate { folder: "xtask", may_know: EVERYBODY, tests_know: &[] },

@@ -31,7 +31,7 @@ use crate::{
     limiter::no_answer,
     line::Asked,
     operate::unexpected,
-    releaser::{BackOff, What},
+    releaser::BackOff,
 };
 
 /// The first round over a URL, so that a server that hangs is noticed early; then each is twice as long.
@@ -43,8 +43,6 @@ const NEAR_ROUND: Duration = Duration::from_secs(86_400);
 /// How much longer than its round a call may take before its line counts as dead.
 const FIRST_SLACK: Duration = Duration::from_secs(2);
 const ROUND_SLACK: Duration = Duration::from_secs(10);
-/// How long a slot that may be there is given back for, since its expiry is not known.
-const GIVE_UP_FOR: Duration = Duration::from_secs(86_400);
 
 pub(super) struct Asking {
     acquire: Acquire,
@@ -218,8 +216,7 @@ impl Drop for Asking {
     fn drop(&mut self) {
         // A near wait that just ran out may have become an ordinary one before the drop could hang up.
         if self.may_be_there || self.began.elapsed() >= NEAR_ROUND {
-            let until = tokio::time::Instant::now() + GIVE_UP_FOR;
-            self.acquire.home.hand_over(What::GiveUp { slot: self.id.clone() }, until);
+            self.acquire.home.give_up_in_background(&self.id);
         }
     }
 }
