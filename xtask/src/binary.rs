@@ -37,7 +37,6 @@ pub fn profile() -> String {
 
 /// Builds `maitred` and tells where it is.
 pub fn build() -> Result<PathBuf, String> {
-<<<<<<< HEAD
     let packages = ["--package", "xtask", "--package", "maitred-server", "--profile", &profile()];
     build_as("maitred", &packages)
 }
@@ -47,18 +46,6 @@ pub fn build_as(name: &str, arguments: &[&str]) -> Result<PathBuf, String> {
     let output = cargo()
         .args(["build", "--bin", name, "--message-format=json-render-diagnostics"])
         .args(arguments)
-=======
-    build_of("maitred-server", "maitred")
-}
-
-/// Builds a binary and tells where it is. Beside `xtask`, so that its dependencies have the features they have
-/// already and are not compiled again.
-pub fn build_of(package: &str, name: &str) -> Result<PathBuf, String> {
-    let output = cargo()
-        .args(["build", "--package", "xtask", "--package", package, "--bin", name])
-        .args(["--profile", &profile()])
-        .arg("--message-format=json-render-diagnostics")
->>>>>>> d44560e (Workflows: slots inside durable runs on duroxide behind RunHost; serial workflows, versions, a project to copy, kills of program and server)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|error| format!("cargo could not be started: {error}"))?;

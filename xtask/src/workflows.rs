@@ -51,7 +51,8 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<(), String> {
-    let (server, program) = (binary::build()?, binary::build_of("calls", "calls")?);
+    let packages = ["--package", "xtask", "--package", "calls", "--profile", &binary::profile()];
+    let (server, program) = (binary::build()?, binary::build_as("calls", &packages)?);
     let seed = options.seed.unwrap_or_else(chance::fresh_seed);
     println!("{} runs, {} kills, seed {seed}", options.runs, options.kills);
     let temporary = tempfile::Builder::new().prefix("maitred-workflows-").tempdir();
