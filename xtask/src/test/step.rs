@@ -59,14 +59,14 @@ pub const STEPS: &[Step] = &[
         run: kill,
     },
     Step {
-        name: "workflows",
+        name: "runs",
         what: "20 runs, 4 kills of their program and of the server: each dials once, never too many at once",
-        run: workflows,
+        run: runs,
     },
     Step {
-        name: "workflows-see",
+        name: "runs-see",
         what: "the workflow runs see a limit that lets too many in",
-        run: workflows_see,
+        run: runs_see,
     },
     Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
 ];
@@ -167,11 +167,11 @@ fn kill_sees() -> Result<Tally, Failure> {
     must_see(this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
 }
 
-fn workflows() -> Result<Tally, Failure> {
+fn runs() -> Result<Tally, Failure> {
     one(&mut this(&["workflows", "--runs=20", "--kills=4"]))
 }
 
-fn workflows_see() -> Result<Tally, Failure> {
+fn runs_see() -> Result<Tally, Failure> {
     must_see(this(&["workflows", "--runs=20", "--kills=1", "--wide"]), "calls went on at once")
 }
 
