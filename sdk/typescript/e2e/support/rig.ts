@@ -57,14 +57,15 @@ export class Rig {
       MAITRED_URL: this.maitred.url,
       MAITRED_CALLBACK_SECRET: SECRET,
       PROVIDER_URL: this.provider.url,
-      WORKFLOW_LOCAL_DATA_DIR: this.#world,
+      WORKFLOW_LOCAL_DATA_DIR: this.world,
     };
     // Not through npm, which would survive a kill of its child, or hide it.
     const run = () => start(process.execPath, ['--import', 'tsx', 'server.mts'], this.folder, env);
     return new Program(run, async () => (await fetch(`${this.#app}/runs/none`)).status === 404 && this.app.said.includes('listens on'));
   }
 
-  get #world(): string {
+  /** Where the engine keeps its runs. */
+  get world(): string {
     return join(this.data, 'world');
   }
 
@@ -126,13 +127,13 @@ export class Rig {
 
   /** The engine's own command line, which works without the app. */
   async devkit(...args: string[]): Promise<string> {
-    const env = { ...process.env, WORKFLOW_LOCAL_DATA_DIR: this.#world };
+    const env = { ...process.env, WORKFLOW_LOCAL_DATA_DIR: this.world };
     return (await execute('npx', ['--no-install', 'workflow', ...args], { cwd: this.folder, env })).stdout;
   }
 
   /** Whether the engine has written down that a run waits for this slot. */
   hasHook(slot: string): boolean {
-    const hooks = join(this.#world, 'hooks');
+    const hooks = join(this.world, 'hooks');
     return readdirSync(hooks).some((file) => file.endsWith('.json') && readFileSync(join(hooks, file), 'utf8').includes(slot));
   }
 
