@@ -31,7 +31,8 @@ fn foreign(path: &str, line: &str) -> Option<String> {
     match name {
         "Cargo.lock" => quoted("source = ").filter(|source| *source != CRATES_IO).map(str::to_owned),
         "package-lock.json" => {
-            quoted("\"resolved\":").filter(|source| !source.starts_with(NPM)).map(str::to_owned)
+            let is_known = |source: &&str| source.starts_with(NPM) || source.starts_with("../");
+            quoted("\"resolved\":").filter(|source| !is_known(source)).map(str::to_owned)
         }
         "config.toml" if path.starts_with(".cargo/") && line.contains("[source") => Some(line.to_owned()),
         ".npmrc" if line.contains("registry") => Some(line.to_owned()),
