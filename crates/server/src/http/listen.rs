@@ -21,7 +21,7 @@ use hyper::{
     server::conn::http1,
     service::service_fn,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -240,8 +240,7 @@ impl Connection {
             }
         });
         let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.idle_within + limits.head_within)
+            .header_read_timeout(None) // the stream has patience of its own, and one timer a request is enough
             .max_header_size(HEAD_BYTES_MOST)
             .max_buf_size(BUFFER_BYTES_MOST)
             .serve_connection(stream, service);
