@@ -4,7 +4,7 @@
 
 use std::{alloc::System, pin::Pin, time::Duration};
 
-use maitred::{Maitred, NodeOptions};
+use maitred::Maitred;
 use maitred_bench::{
     commands::{acquire, admit, declare, name, numbered_id, plain},
     figure::{Trouble, check, wrong},
@@ -79,7 +79,9 @@ fn each(engine: &mut Engine, make: impl Fn(u64) -> Verb) -> i64 {
 
 /// Everything that a call near adds to the process while it waits: its future, its way back, its slot in the engine.
 async fn a_waiting_acquire() -> Result<i64, Trouble> {
-    let limiter = Maitred::open_with(NodeOptions::default()).await.map_err(|error| wrong("start")(&error))?;
+    // On the disk: a journal in memory would be weighed with it.
+    let folder = tempfile::tempdir()?;
+    let limiter = Maitred::open(folder.path()).await.map_err(|error| wrong("start")(&error))?;
     let hour = Duration::from_secs(3_600);
     limiter.declare("l", 1, hour).await.map_err(|error| wrong("declare")(&error.message))?;
     let held = limiter.acquire("l").await.map_err(|error| wrong("acquire")(&error))?;
