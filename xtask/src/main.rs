@@ -6,6 +6,7 @@ mod binary;
 mod chance;
 mod demo;
 mod kill;
+mod nodes;
 mod server;
 mod test;
 mod tidy;
@@ -37,6 +38,8 @@ enum Task {
     Kill(kill::Options),
     /// Kills a program with waiting workflow runs, and its limiter: every run dials once, never too many at once
     Workflows(workflows::Options),
+    /// Several servers over one PostgreSQL, everything killed and cut under load, every answer judged
+    Nodes(nodes::Options),
     /// Sizes, crate arrows, purity, documents: what can be checked without running anything
     Tidy,
 }
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Task::Bench(options) => bench::run(options),
         Task::Kill(options) => kill::run(options),
         Task::Workflows(options) => workflows::run(options),
+        Task::Nodes(options) => nodes::run(options),
         Task::Tidy => tidy::run().map(|_| ()),
     };
     match ended {

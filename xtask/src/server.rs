@@ -13,6 +13,7 @@ use maitred::{
     Far, FarOptions,
     api::{Call, Context},
 };
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
 /// A start on a folder of any size must not take longer.
@@ -22,6 +23,8 @@ pub struct Server {
     binary: PathBuf,
     folder: PathBuf,
     port: u16,
+    /// Where its journal is.
+    journal: Vec<String>,
     child: Option<Child>,
     far: Far,
 }
@@ -29,13 +32,24 @@ pub struct Server {
 impl Server {
     /// Starts on `folder`, with the limits of `limits_toml`, and waits until it takes calls.
     pub async fn start(binary: &Path, folder: &Path, limits_toml: &str) -> Result<Server, String> {
+        Self::start_on(binary, folder, limits_toml, &["--data", "data"]).await
+    }
+
+    /// With its journal elsewhere.
+    pub async fn start_on(
+        binary: &Path,
+        folder: &Path,
+        limits_toml: &str,
+        journal: &[&str],
+    ) -> Result<Server, String> {
         fs::create_dir_all(folder).map_err(|error| in_folder(folder, &error))?;
         fs::write(folder.join("maitred.toml"), limits_toml).map_err(|error| in_folder(folder, &error))?;
         let port = free_port()?;
         let far = Far::connect(&format!("http://127.0.0.1:{port}"), FarOptions::default())
             .map_err(|problem| problem.to_string())?;
+        let journal = journal.iter().map(|&word| word.to_owned()).collect();
         let mut server =
-            Server { binary: binary.to_owned(), folder: folder.to_owned(), port, child: None, far };
+            Server { binary: binary.to_owned(), folder: folder.to_owned(), port, journal, child: None, far };
         server.start_again().await?;
         Ok(server)
     }
@@ -59,13 +73,21 @@ impl Server {
         child.kill().await.map_err(|error| format!("the server could not be killed: {error}"))
     }
 
+    /// SIGSTOP, or SIGCONT.
+    pub fn pause(&self, paused: bool) -> Result<(), String> {
+        let pid = self.child.as_ref().and_then(Child::id).and_then(|pid| Pid::from_raw(pid as i32));
+        let signal = if paused { Signal::STOP } else { Signal::CONT };
+        pid.map_or(Ok(()), |pid| kill_process(pid, signal)).map_err(|error| format!("the server: {error}"))
+    }
+
     /// Starts it and waits until it takes calls; tells how long that took.
     pub async fn start_again(&mut self) -> Result<Duration, String> {
         let since = Instant::now();
         let output = self.log().map_err(|error| in_folder(&self.folder, &error))?;
         let errors = output.try_clone().map_err(|error| in_folder(&self.folder, &error))?;
         let child = Command::new(&self.binary)
-            .args(["serve", "--data", "data", "--config", "maitred.toml"])
+            .args(["serve", "--config", "maitred.toml"])
+            .args(&self.journal)
             .args(["--listen", &format!("127.0.0.1:{}", self.port)])
             .current_dir(&self.folder)
             .stdin(Stdio::null())

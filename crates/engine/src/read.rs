@@ -141,6 +141,17 @@ impl Engine {
         page(self.places.keys.scan(from_cursor(cursor)).map(view), most)
     }
 
+    /// The processes on whose lines slots wait or are held, in the order of their numbers.
+    pub fn line_holders(&self) -> Vec<u64> {
+        let mut holders = Vec::new();
+        let mut next = self.lines.first();
+        while let Some((writer, _)) = next {
+            holders.push(*writer);
+            next = writer.checked_add(1).and_then(|after| self.lines.range((after, Ref::MIN)..).next());
+        }
+        holders
+    }
+
     /// All that exist, by name.
     pub fn namespaces(&self) -> Vec<Namespace> {
         let mut names: Vec<Namespace> = self.spaces.scan(0).map(|(_, space)| space.name.clone()).collect();

@@ -7,9 +7,13 @@
 //! Two handles: [`Journal`] is the writer's, [`Archive`] reads what is durable and keeps snapshots, and may be
 //! used from another thread while the writer goes on.
 //!
-//! Whoever opens one chooses: [`Local`] on a disk, [`Memory`] for tests and for data that nobody wants to keep. What
-//! each must do is in [`conformance`], as a suite. For tests, [`Faulty`] makes any journal fail, and [`SimDisk`] is a
-//! disk under a local one that loses power.
+//! Whoever opens one chooses: [`Local`] on a disk, `Postgres` (feature `postgres`) in a database that several
+//! processes share, [`Memory`] for tests and for data that nobody wants to keep. What each must do is in
+//! [`conformance`], as a suite. For tests, [`Faulty`] makes any journal fail, and [`SimDisk`] is a disk under a local
+//! one that loses power.
+//!
+//! On a shared journal the processes also meet ([`Journal::meet`]): outside of the order, so that an idle hour writes
+//! no record. Meeting says who else is at work, and where the journal's end is.
 #![forbid(unsafe_code)]
 
 mod chance;
@@ -19,6 +23,10 @@ mod disk;
 mod faulty;
 mod local;
 mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(feature = "postgres")]
+mod seal;
 mod sim_disk;
 
 use std::{future::Future, pin::Pin};
@@ -109,8 +117,37 @@ pub enum JournalError {
     /// The records wanted are older than what is kept.
     #[error("records after {after} are gone; the oldest kept is {oldest}")]
     Trimmed { after: Position, oldest: Position },
+    /// Records that were acknowledged are not there any more, or others stand in their places.
+    #[error(
+        "{place}: the journal has lost records that were acknowledged: {what}; stop every node and read `A lost end` \
+         in the operator's pages before one is started again"
+    )]
+    Lost { place: String, what: String },
+    /// The store does not answer now. The only one that is tried again on the same handle.
+    #[error("{place}: not reached: {what}")]
+    Unreachable { place: String, what: String },
     #[error("{place}: {source}")]
     Io { place: String, source: std::io::Error },
+}
+
+/// One process at work on a shared journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Chosen by chance at its start.
+    pub process: u64,
+    /// Another number each time it shows itself. Whoever sees the same one again and again takes it for dead.
+    pub beat: u64,
+    /// What it can do, as a number that grows with its version; whoever reads the records knows the meaning.
+    pub supports: u32,
+}
+
+/// What a process learns when it shows itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meeting {
+    /// The last record at some moment after the meeting began.
+    pub head: Position,
+    /// The others that have shown themselves within the last minutes, in the order of their numbers.
+    pub peers: Vec<Peer>,
 }
 
 /// The writer's handle. One writer at a time uses it; on a shared journal other writers have their own.
@@ -146,6 +183,21 @@ pub trait Journal: Send {
         false
     }
 
+    /// Shows this process to the others on a shared journal, and learns who they are and where the journal's end is.
+    ///
+    /// The end is as proven as an append is: a store that has been replaced by another without noticing must not be
+    /// able to answer. So whoever has read up to it knows everything that was acknowledged before the meeting began.
+    fn meet(&mut self, me: Peer) -> Answer<'_, Result<Meeting, JournalError>> {
+        let _ = me;
+        let head = self.head();
+        Box::pin(std::future::ready(Ok(Meeting { head, peers: Vec::new() })))
+    }
+
+    /// What an operator should know of this journal although it works.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Waits until there may be records that this handle has not appended itself. For ever, where there is only
     /// one writer. A hint: it may return early. Cancel safe.
     fn changed(&mut self) -> Answer<'_, ()>;
@@ -162,6 +214,13 @@ pub trait Archive: Send {
 
     /// The newest snapshot that is whole, or none.
     fn snapshot(&mut self) -> Answer<'_, Result<Option<Snapshot>, JournalError>>;
+
+    /// Whether this process is the one to make a snapshot at about this position. On a shared journal the first who
+    /// asks is, unless one lies less than `every` records behind; it saves work, nothing depends on it.
+    fn claim_snapshot(&mut self, position: Position, every: u64) -> Answer<'_, Result<bool, JournalError>> {
+        let _ = (position, every);
+        Box::pin(std::future::ready(Ok(true)))
+    }
 
     /// Keeps a snapshot, durably and whole or not at all. At least the two newest are kept.
     fn save_snapshot(&mut self, snapshot: Snapshot) -> Answer<'_, Result<(), JournalError>>;

@@ -71,6 +71,7 @@ impl Memory {
             head,
             losses,
             durable: self.store.durable.subscribe(),
+            told: 0,
         }
     }
 
@@ -111,6 +112,8 @@ pub struct MemoryJournal {
     head: Position,
     losses: u64,
     durable: watch::Receiver<Position>,
+    /// Up to where its owner has been told that there are records of others.
+    told: Position,
 }
 
 impl MemoryJournal {
@@ -183,9 +186,11 @@ impl Journal for MemoryJournal {
             if !self.store.durable_at_once {
                 return std::future::pending().await;
             }
-            let head = self.head;
+            let known = self.head.max(self.told);
             // The sender lives in the store that this handle holds, so it is never gone.
-            let _ = self.durable.wait_for(|durable| *durable > head).await;
+            if let Ok(durable) = self.durable.wait_for(|durable| *durable > known).await {
+                self.told = *durable;
+            }
         })
     }
 

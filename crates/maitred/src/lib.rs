@@ -99,6 +99,8 @@ pub use maitred_engine::{
     time::{format_duration, parse_duration},
 };
 // What `NodeOptions::memory` is made of; the server's scenario player uses it.
+#[cfg(feature = "postgres")]
+pub use maitred_journal::postgres;
 pub use maitred_journal::{Memory, SystemClock};
 // Is the journal in a folder whole? For the command line.
 pub use maitred_journal::{JournalError, Verified, verify};

@@ -34,9 +34,17 @@ pub struct ServeOptions {
     /// The address to listen on. Any but a loopback address needs tokens.
     #[arg(long, value_name = "ADDR", env = "MAITRED_LISTEN", default_value = "127.0.0.1:7654")]
     pub listen: SocketAddr,
-    /// The folder that keeps everything [serve: ./maitred-data; dev: nothing is kept]
+    /// The folder that keeps everything; beside a shared journal, the history and the tokens
+    /// [serve: ./maitred-data, or none with --journal; dev: nothing is kept]
     #[arg(long, value_name = "FOLDER", env = "MAITRED_DATA")]
     pub data: Option<PathBuf>,
+    /// A journal that several servers share, in place of one in the folder: postgres://USER@HOST/DATABASE. Servers are
+    /// added by starting them with the same URL; each answers every call
+    #[arg(long, value_name = "URL", env = "MAITRED_JOURNAL", hide_env_values = true)]
+    pub journal: Option<String>,
+    /// Take a shared journal although its database is set up so that it may lose what it acknowledged; readiness says so
+    #[arg(long, requires = "journal")]
+    pub accept_weaker_durability: bool,
     /// The limits to deploy, at the start and on SIGHUP [default: ./maitred.toml, if it is there]
     #[arg(long, value_name = "FILE", env = "MAITRED_CONFIG")]
     pub config: Option<PathBuf>,
@@ -108,7 +116,9 @@ pub enum ServeError {
 
 /// `maitred serve`: runs until a signal ends it. Blocks; must not be called inside an async runtime.
 pub fn serve(mut options: ServeOptions) -> Result<(), ServeError> {
-    options.data.get_or_insert_with(|| PathBuf::from("maitred-data"));
+    if options.journal.is_none() {
+        options.data.get_or_insert_with(|| PathBuf::from("maitred-data"));
+    }
     run(options, Limiting::File)
 }
 
@@ -219,6 +229,8 @@ impl Running {
 fn node_options(options: &ServeOptions) -> NodeOptions {
     NodeOptions {
         folder: options.data.clone(),
+        journal: options.journal.clone(),
+        accept_weaker_durability: options.accept_weaker_durability,
         manual_clock: options.clock == Clock::Manual,
         accept_clock: options.accept_clock,
         rates_when_written: options.rates_when_written.clone(),

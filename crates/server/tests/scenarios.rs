@@ -52,6 +52,17 @@ async fn every_restart_on_a_disk() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a journal was left behind");
 }
 
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn every_file_on_postgres() {
+    let server = maitred_testbed::Postgres::start().unwrap();
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", server.port());
+    play(&files(), &Stage::Shared { url }).await;
+    let left =
+        server.sql("SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'scenario%'");
+    assert_eq!(left.unwrap(), "0", "a journal was left behind");
+}
+
 #[tokio::test]
 async fn every_file_over_http() {
     let server = Server::start();

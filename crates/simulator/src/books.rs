@@ -16,6 +16,10 @@ use maitred_journal::Position;
 
 use crate::{mirror::Place, witness::Witness};
 
+/// So many meetings, at least so far apart, are enough for any node to take another for dead.
+const JUDGED_AFTER: u32 = 12;
+const MET_APART_MS: Millis = 1_000;
+
 pub(crate) type CallId = usize;
 type Checked = Result<(), String>;
 
@@ -35,6 +39,8 @@ pub(crate) struct Call {
     pub wait_ms: Option<Millis>,
     /// The process that took it, and the line it is on there.
     pub taken: Option<(u32, Option<u64>)>,
+    /// The durable head when it came to its node.
+    pub end_then: Position,
     /// The node has answered.
     pub answered: bool,
     /// The caller has an answer, or has given up.
@@ -67,6 +73,8 @@ pub(crate) struct Books {
     pub calls: Vec<Call>,
     /// There is no other node than the one that writes.
     pub one_node: bool,
+    /// For each process that is gone and each that met the others since: how often it did, and when it was last.
+    judges: BTreeMap<(u64, u64), (u32, Millis)>,
     /// Auto slots whose last caller was told that they wait, and is off the line since this revision.
     off_line: BTreeMap<Place, Position>,
 }
@@ -74,6 +82,38 @@ pub(crate) struct Books {
 impl Books {
     pub(crate) fn new(one_node: bool) -> Books {
         Books { one_node, ..Books::default() }
+    }
+
+    /// A process has died.
+    pub(crate) fn gone(&mut self, writer: u64) {
+        // It judges nobody any more; its own entry stands under the judge 0.
+        self.judges.retain(|(_, judge), _| *judge != writer);
+        self.judges.insert((writer, 0), (0, 0));
+    }
+
+    /// A process has met the others, at this true time.
+    pub(crate) fn met(&mut self, judge: u64, now: Millis) {
+        let gone: Vec<u64> =
+            self.judges.keys().filter(|(_, judge)| *judge == 0).map(|(gone, _)| *gone).collect();
+        for gone in gone {
+            let (count, last) = self.judges.entry((gone, judge)).or_default();
+            if *count < JUDGED_AFTER && now >= *last + MET_APART_MS {
+                (*count, *last) = (*count + 1, now);
+            }
+        }
+    }
+
+    /// S7a: a process that has often enough met the others without this one grants nothing on its lines any more.
+    /// `made_at` is when its record was made, `line_since` when the line came to be.
+    pub(crate) fn knows_that_is_gone(
+        &self,
+        judge: u64,
+        gone: u64,
+        made_at: Millis,
+        line_since: Millis,
+    ) -> bool {
+        let known = self.judges.get(&(gone, judge)).filter(|(count, _)| *count >= JUDGED_AFTER);
+        known.is_some_and(|(_, since)| made_at > *since && line_since < *since)
     }
 
     pub(crate) fn open(&mut self, call: Call) -> CallId {
@@ -115,11 +155,14 @@ impl Books {
         let call = &self.calls[id];
         let checked = match &call.asked {
             Asked::Change(request) => check_change(id, request, answer, witness),
-            Asked::Read { namespace, call, min_revision } => {
-                check_read(namespace, call, *min_revision, answer, witness)
+            Asked::Read { namespace, call: asked, min_revision } => {
+                check_read(namespace, asked, *min_revision, answer, witness)
+                    .and_then(|()| if min_revision.is_none() { check_end(call, answer) } else { Ok(()) })
             }
             Asked::Look { namespace, slot } => match answer {
-                Ok(Answer::Slot(told)) => check_slot(namespace, slot, told, witness),
+                Ok(Answer::Slot(told)) => {
+                    check_slot(namespace, slot, told, witness).and_then(|()| check_end(call, answer))
+                }
                 _ => Ok(()),
             },
         };
@@ -129,7 +172,7 @@ impl Books {
 
     fn note(&mut self, id: CallId, answer: &Result<Answer, Problem>, witness: &Witness) -> Checked {
         let refused = answer.as_ref().err().map(|problem| problem.reason);
-        if matches!(refused, Some(Reason::StorageFull | Reason::Overloaded)) {
+        if matches!(refused, Some(Reason::StorageFull | Reason::Overloaded | Reason::Unavailable)) {
             self.calls[id].without_trace = true;
             if witness.outcome(id).is_some() {
                 return Err(format!("call {id} was refused and is in the journal"));
@@ -215,6 +258,17 @@ fn check_read(
                 && limit.waiting as usize == told.queue.len();
             if same { Ok(()) } else { Err("what is counted is not what is listed".to_owned()) }
         }
+        _ => Ok(()),
+    }
+}
+
+/// One slot is told as it is at the journal's end: nothing that was durable before the question is missing (D6).
+fn check_end(call: &Call, answer: &Result<Answer, Problem>) -> Checked {
+    match answer {
+        Ok(Answer::Slot(told)) if told.revision < call.end_then => Err(format!(
+            "revision {} was told, and {} was durable before the question",
+            told.revision, call.end_then
+        )),
         _ => Ok(()),
     }
 }

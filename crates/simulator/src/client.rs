@@ -116,6 +116,7 @@ impl World {
             taken: None,
             answered: false,
             closed: false,
+            end_then: 0,
             without_trace: false,
         };
         self.books.open(call);

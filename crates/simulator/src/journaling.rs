@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use maitred::local::{record, sequencer::Input};
 use maitred_engine::time::{MINUTE_MS, Millis, SECOND_MS};
-use maitred_journal::{AppendError, JournalError, Position, Record, Stamp};
+use maitred_journal::{AppendError, JournalError, Peer, Position, Record, Stamp};
 
 use crate::{
     Planted,
@@ -15,6 +15,8 @@ use crate::{
 };
 
 const LATE_MAX_MS: Millis = 10 * MINUTE_MS;
+/// So many records are read at once.
+const READ_MAX: usize = 50;
 /// A connection that is silent for so long is given up.
 const PATIENCE_MS: Millis = 5 * SECOND_MS;
 
@@ -29,11 +31,16 @@ impl World {
             StoreAsk::Append { after, bytes } => self.append(process, after, bytes),
             StoreAsk::Sync => self.sync(process),
             StoreAsk::Read { after } => self.read(process, after),
+            StoreAsk::Meet(me) => self.meet(process, me),
         }
     }
 
     pub(crate) fn reaches_node(&mut self, process: u32, input: Input<CallId>) -> Checked {
         let Some(node) = self.node_of(process) else { return Ok(()) };
+        if let Input::Met(Ok(_)) = &input {
+            let writer = self.nodes[node].writer();
+            self.books.met(writer, self.now);
+        }
         if let Input::Appended(Ok(stamp)) = &input {
             self.witness.pace.told(self.nodes[node].writer(), stamp.position);
         }
@@ -59,6 +66,10 @@ impl World {
                 let unknown = AppendError::Unknown("no answer".to_owned());
                 self.reply(process, PATIENCE_MS, Input::Appended(Err(unknown)));
             }
+            StoreAsk::Read { .. } if self.store.shared().is_some() => {
+                self.reply(process, PATIENCE_MS, Input::Records(Err(unreachable())));
+            }
+            StoreAsk::Meet(_) => self.reply(process, PATIENCE_MS, Input::Met(Err(unreachable()))),
             // Whatever asks again until it is answered.
             ask => self.after(until - self.now + 1, Event::ToStore { process, ask }),
         }
@@ -184,11 +195,22 @@ impl World {
             Err(JournalError::Io { place: "store".to_owned(), source })
         } else {
             self.store.read(after).map(|mut records| {
-                records.truncate(50);
+                records.truncate(READ_MAX);
                 records
             })
         };
         self.reply(process, 0, Input::Records(read));
+        Ok(())
+    }
+
+    fn meet(&mut self, process: u32, me: Peer) -> Checked {
+        let keeps_dead_lines = self.planted == Some(Planted::KeepsDeadLines);
+        let Some(shared) = self.store.shared() else { return Err("nobody else can be there".to_owned()) };
+        if keeps_dead_lines {
+            shared.beat_for_the_dead();
+        }
+        let meeting = shared.meet(me);
+        self.reply(process, 0, Input::Met(Ok(meeting)));
         Ok(())
     }
 
@@ -213,4 +235,8 @@ impl World {
         self.note(&what);
         Ok(())
     }
+}
+
+fn unreachable() -> JournalError {
+    JournalError::Unreachable { place: "store".to_owned(), what: "no answer".to_owned() }
 }

@@ -56,8 +56,10 @@ impl World {
             follower = self.give_birth(writer)?;
         }
         let mut sequencer = Sequencer::new(follower, writer, false);
-        if self.planted != Some(Planted::KeepsDeadLines) {
-            sequencer.take_over();
+        match self.kind {
+            Kind::Shared { .. } => sequencer.share(self.clocks(node)),
+            Kind::Local if self.planted != Some(Planted::KeepsDeadLines) => sequencer.take_over(),
+            Kind::Local => {}
         }
         self.nodes[node].process = Some(Process {
             id: self.processes,
@@ -173,6 +175,7 @@ impl World {
                 }
                 Effect::Sync => self.ask_store(process, StoreAsk::Sync),
                 Effect::Read { after } => self.ask_store(process, StoreAsk::Read { after }),
+                Effect::Meet(me) => self.ask_store(process, StoreAsk::Meet(me)),
                 Effect::Answer { reply, answer } => self.answer(node, reply, answer)?,
                 Effect::Publish(published) => {
                     self.trace(published.position);
@@ -260,6 +263,7 @@ impl World {
         process.open.insert(id);
         let process = process.id;
         call.taken = Some((process, line));
+        call.end_then = self.witness.head();
         self.books.taken(id);
         if let Some(ms) = waits {
             self.after(ms, Event::WaitOver { process, id });
@@ -310,6 +314,7 @@ impl World {
     /// A process is gone, and every caller on it learns that it is not known what became of the call.
     pub(crate) fn dies(&mut self, node: usize, power_seed: Option<u64>) -> Checked {
         let Some(process) = self.nodes[node].process.take() else { return Ok(()) };
+        self.books.gone(process.writer);
         if let Some(local) = self.store.local() {
             local.crash(power_seed);
         }

@@ -59,7 +59,7 @@ struct Truth {
     stories: BTreeMap<Place, Story>,
     mirror: Mirror,
     /// Which process the newest caller of an auto slot is on the line of.
-    lines: BTreeMap<Place, u64>,
+    lines: BTreeMap<Place, (u64, Millis)>,
     judged: Vec<(Millis, Command, Outcome)>,
     began_at: Option<Millis>,
 }
@@ -131,7 +131,7 @@ impl Witness {
         let each = |engine: &Engine, _: usize, command: &Command, outcome: &Outcome, events: &[Event]| {
             if checked.is_ok() {
                 let (position, writer) = (record.position, entry.writer);
-                let said = Said { position, writer, engine, command, outcome, events };
+                let said = Said { position, writer, landing, engine, command, outcome, events };
                 checked = truth.take(&said, books, counts);
             }
         };
@@ -167,6 +167,7 @@ impl Witness {
 struct Said<'a> {
     position: Position,
     writer: u64,
+    landing: Landing,
     engine: &'a Engine,
     command: &'a Command,
     outcome: &'a Outcome,
@@ -182,7 +183,7 @@ impl Truth {
             let place = (request.namespace.clone(), acquire.slot.clone());
             self.asked(said, &place, acquire, counts)?;
             if let Some(line) = acquire.line {
-                self.lines.insert(place, line.writer);
+                self.lines.insert(place, (line.writer, said.landing.landed_at));
             }
         }
         for event in said.events {
@@ -198,13 +199,18 @@ impl Truth {
         Ok(())
     }
 
-    /// S7a: where there is one node, nobody else than the process that writes has callers on the line.
-    fn check_line_lives(&self, place: &Place, writer: u64, books: &Books) -> Checked {
-        match self.lines.get(place) {
-            Some(line) if books.one_node && *line != writer => {
-                Err(format!("{} was granted busy on a line of a process that is gone", place.1))
-            }
-            _ => Ok(()),
+    /// S7a: nothing is granted on the line of a process that is gone, as far as whoever writes can know. Where there is
+    /// one node, it knows.
+    fn check_line_lives(&self, place: &Place, said: &Said<'_>, books: &Books) -> Checked {
+        let Some((line, since)) = self.lines.get(place) else { return Ok(()) };
+        let is_known = match books.one_node {
+            true => *line != said.writer,
+            // One that landed late may come after its process was found dead; the next meeting ends it.
+            false => books.knows_that_is_gone(said.writer, *line, said.landing.made_at, *since),
+        };
+        match is_known {
+            true => Err(format!("{} was granted busy on a line of a process that is gone", place.1)),
+            false => Ok(()),
         }
     }
 
@@ -263,7 +269,7 @@ impl Truth {
                 if *busy && waited {
                     counts.took(Branch::GrantedAuto);
                     books.check_granted_busy(&place, said.position)?;
-                    self.check_line_lives(&place, said.writer, books)?;
+                    self.check_line_lives(&place, said, books)?;
                 }
             }
             EventKind::SlotPutBack(_) => counts.took(Branch::Lapsed),

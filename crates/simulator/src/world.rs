@@ -11,7 +11,7 @@ use bytes::Bytes;
 use maitred::local::sequencer::Input;
 use maitred_api::{Answer, Problem};
 use maitred_engine::time::{HOUR_MS, MINUTE_MS, Millis, SECOND_MS};
-use maitred_journal::{Position, Room};
+use maitred_journal::{Peer, Position, Room};
 
 use crate::{
     Planted,
@@ -99,6 +99,7 @@ pub(crate) enum StoreAsk {
     Append { after: Position, bytes: Bytes },
     Sync,
     Read { after: Position },
+    Meet(Peer),
 }
 
 struct Due {

@@ -19,6 +19,7 @@ pub const NEEDS: &[Need] = &[
         look: || cargo(&["nextest", "--version"]),
         install: || cargo(&["install", "--locked", "cargo-nextest"]),
     },
+    Need { name: "PostgreSQL", look: postgres, install: || debian("postgresql") },
     Need {
         name: "node",
         look: || shell(&format!("npm --version && node -e \"{NODE}\"")),
@@ -28,7 +29,7 @@ pub const NEEDS: &[Need] = &[
     Need {
         name: "OpenSSL's headers",
         look: || shell("pkg-config --exists openssl"),
-        install: || shell("apt-get install --yes libssl-dev pkg-config"),
+        install: || debian("libssl-dev pkg-config"),
     },
 ];
 
@@ -52,6 +53,18 @@ fn rustup(component: &str) -> Command {
     let mut command = Command::new("rustup");
     command.args(["component", "add", component]);
     command
+}
+
+/// Debian's `pg_config` is in a package of its own; the programs lie in a folder for each version.
+fn postgres() -> Command {
+    shell("pg_config --bindir >/dev/null 2>&1 || ls /usr/lib/postgresql/*/bin/initdb")
+}
+
+fn debian(package: &str) -> Command {
+    shell(&format!(
+        "as_root=; [ \"$(id -u)\" -eq 0 ] || as_root=sudo; \
+         $as_root apt-get update && $as_root apt-get install -y --no-install-recommends {package}"
+    ))
 }
 
 impl Need {

@@ -63,11 +63,13 @@ pub const STEPS: &[Step] = &[
         what: "20 runs, 4 kills of their program and of the server: each dials once, never too many at once",
         run: runs,
     },
+    Step { name: "runs-see", what: "the workflow runs see a limit that lets too many in", run: runs_see },
     Step {
-        name: "runs-see",
-        what: "the workflow runs see a limit that lets too many in",
-        run: runs_see,
+        name: "nodes",
+        what: "three servers over one PostgreSQL, everything killed and cut, every answer judged, 2 x 30 s",
+        run: nodes,
     },
+    Step { name: "nodes-see", what: "the judge sees a server with a journal of its own", run: nodes_see },
     Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
 ];
 
@@ -173,6 +175,16 @@ fn runs() -> Result<Tally, Failure> {
 
 fn runs_see() -> Result<Tally, Failure> {
     must_see(this(&["workflows", "--runs=20", "--kills=1", "--wide"]), "calls went on at once")
+}
+
+fn nodes() -> Result<Tally, Failure> {
+    let mut tally = one(&mut this(&["nodes", "--seconds=30"]))?;
+    tally.add(one(&mut this(&["nodes", "--seconds=30"]))?);
+    Ok(tally)
+}
+
+fn nodes_see() -> Result<Tally, Failure> {
+    must_see(this(&["nodes", "--seconds=3", "--split"]), "no one limiter could have answered this")
 }
 
 /// This task runner with another task.

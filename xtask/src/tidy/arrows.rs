@@ -20,24 +20,30 @@ const LIBRARY: &str = "maitred";
 const MODEL: &str = "maitred-model";
 const SERVER: &str = "maitred-server";
 const SIMULATOR: &str = "maitred-simulator";
+const TESTBED: &str = "maitred-testbed";
 const TASKS: &str = "maitred-tasks";
 const WORKFLOWS: &str = "maitred-workflows";
 const EVERYBODY: &[&str] =
-    &[API, ENGINE, JOURNAL, PERMITS, LIBRARY, MODEL, SERVER, SIMULATOR, TASKS, WORKFLOWS];
+    &[API, ENGINE, JOURNAL, PERMITS, LIBRARY, MODEL, SERVER, SIMULATOR, TASKS, TESTBED, WORKFLOWS];
 
 const CRATES: &[Crate] = &[
     Crate { folder: "crates/api", may_know: &[], tests_know: &[] },
     Crate { folder: "crates/engine", may_know: &[], tests_know: &[MODEL] },
-    Crate { folder: "crates/journal", may_know: &[], tests_know: &[] },
+    Crate { folder: "crates/journal", may_know: &[], tests_know: &[TESTBED] },
     Crate { folder: "crates/permits", may_know: &[], tests_know: &[] },
     Crate { folder: "crates/model", may_know: &[], tests_know: &[] },
-    Crate { folder: "crates/maitred", may_know: &[API, ENGINE, JOURNAL, PERMITS], tests_know: &[SERVER] },
+    Crate {
+        folder: "crates/maitred",
+        may_know: &[API, ENGINE, JOURNAL, PERMITS],
+        tests_know: &[SERVER, TESTBED],
+    },
     Crate { folder: "crates/tasks", may_know: &[LIBRARY], tests_know: &[SERVER] },
     Crate { folder: "crates/workflows", may_know: &[LIBRARY], tests_know: &[SERVER] },
-    Crate { folder: "crates/server", may_know: &[LIBRARY, API, TASKS, WORKFLOWS], tests_know: &[] },
+    Crate { folder: "crates/server", may_know: &[LIBRARY, API, TASKS, WORKFLOWS], tests_know: &[TESTBED] },
     // A project to copy.
     Crate { folder: "examples/workflows", may_know: &[LIBRARY, WORKFLOWS], tests_know: &[] },
     // Tools.
+    Crate { folder: "crates/testbed", may_know: &[], tests_know: &[] },
     Crate { folder: "crates/simulator", may_know: EVERYBODY, tests_know: &[] },
     Crate { folder: "xtask", may_know: EVERYBODY, tests_know: &[] },
     Crate { folder: "bench", may_know: EVERYBODY, tests_know: &[] },

@@ -14,7 +14,10 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::sequencer::{Published, Sequencer};
+use super::{
+    sequencer::{Published, Sequencer},
+    timekeeper::Clocks,
+};
 
 /// Limits with series of their own.
 pub const LIMITS_MAX: usize = 500;
@@ -128,7 +131,7 @@ impl Counters {
     }
 
     /// Prometheus text, without the closing mark, so that more can follow.
-    pub fn text<R>(&self, sequencer: &Sequencer<R>, now: Millis) -> String {
+    pub fn text<R>(&self, sequencer: &Sequencer<R>, clocks: Clocks) -> String {
         let mut registry = Registry::with_prefix("maitred");
         registry.register("grants", "Slots granted", self.grants.clone());
         registry.register("slot_ends", "Slots ended, by reason", self.ends.clone());
@@ -141,7 +144,7 @@ impl Counters {
         registry.register("hold_seconds", "From the grant of a busy slot to its end", self.holds.clone());
         registry.register("rate_decisions", "Admissions by outcome", self.decisions.clone());
         registry.register("journal_records", "Records applied", self.records.clone());
-        register_gauges(&mut registry, sequencer, now);
+        register_gauges(&mut registry, sequencer, clocks);
         let mut text = String::new();
         if encode(&mut text, &registry).is_err() {
             return String::new();
@@ -156,7 +159,7 @@ fn seconds(ms: Millis) -> f64 {
     ms as f64 / 1_000.0
 }
 
-fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, now: Millis) {
+fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, clocks: Clocks) {
     let Some(engine) = sequencer.engine() else { return };
     let stats = engine.stats();
     let follower = sequencer.follower();
@@ -173,13 +176,23 @@ fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, now: Mi
         ("void_records", "Records that did not follow the head", follower.voids),
         ("clock_leaps", "Stamps of the store that were not believed", follower.leaps),
         ("waiting_callers", "Callers on the line", sequencer.waiting_callers() as u64),
+        (
+            "journal_peers",
+            "Other nodes that show themselves on the same journal",
+            sequencer.live_peers() as u64,
+        ),
+        (
+            "journal_silence_seconds",
+            "For how long the journal has not answered, once that is too long",
+            sequencer.cut_off_ms(clocks).unwrap_or(0) / 1_000,
+        ),
     ];
     for (name, help, value) in single {
         let gauge: Gauge = Gauge::default();
         gauge.set(value as i64);
         registry.register(name, help, gauge);
     }
-    register_limit_gauges(registry, engine, now);
+    register_limit_gauges(registry, engine, sequencer.now(clocks));
 }
 
 fn register_limit_gauges(registry: &mut Registry, engine: &maitred_engine::Engine, now: Millis) {

@@ -22,8 +22,9 @@ use super::{
     Answering,
     answering::OnLine,
     check,
+    clock::boot_ms,
     history::History,
-    sequencer::{COMMAND_BYTES_MAX, Input},
+    sequencer::{COMMAND_BYTES_MAX, CUT_OFF_MS, Input},
     shell::{Answered, Message, Reply, gone, unknown},
     stream::Stream,
 };
@@ -62,6 +63,7 @@ pub struct Node {
     pub(super) lines: Arc<AtomicU64>,
     pub(super) failed: watch::Receiver<Option<String>>,
     pub(super) stream: Arc<Stream>,
+    pub(super) heard_at: Arc<AtomicU64>,
     /// None if it could not be opened: the limiter does not need it.
     pub(super) history: Option<History>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
@@ -199,6 +201,13 @@ impl Node {
             remembered_timed: 0.0,
             remembered_other: 0.0,
         })
+    }
+
+    /// For how long a shared journal has not answered, if that is too long: what is read is as old as that. None while
+    /// the node is in touch, and always on a journal of its own.
+    pub fn stale_ms(&self) -> Option<u64> {
+        let ms = boot_ms().saturating_sub(self.heard_at.load(Ordering::Relaxed));
+        (ms >= CUT_OFF_MS).then_some(ms)
     }
 
     pub async fn metrics(&self) -> Metrics {

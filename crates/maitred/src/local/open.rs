@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use maitred_engine::time::{DAY_MS, Millis, SECOND_MS, format_duration};
-use maitred_journal::{Archive, Clock, Journal, Local, Memory, Options, Record, SystemClock};
+use maitred_journal::{AppendError, Archive, Clock, Journal, Local, Memory, Options, SystemClock};
 
 use super::{
     follower::{Follower, Halt},
@@ -26,7 +26,10 @@ pub struct Opened {
 }
 
 /// The journal that the options name.
-pub fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
+pub async fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
+    if let Some(url) = &options.journal {
+        return shared(url, options).await;
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     Ok(match (&options.folder, &options.memory) {
         (Some(folder), _) => Box::new(open_folder(&folder.join("journal"), clock)?),
@@ -35,14 +38,34 @@ pub fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
     })
 }
 
+/// One that several nodes write to.
+async fn shared(url: &str, options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
+    match url.split_once("://").map(|(scheme, _)| scheme) {
+        #[cfg(feature = "postgres")]
+        Some("postgres" | "postgresql") => {
+            use maitred_journal::postgres::{self, PostgresOptions};
+            let accept_weaker_durability = options.accept_weaker_durability;
+            let opening = PostgresOptions { accept_weaker_durability, ..PostgresOptions::new(url) };
+            let opened = postgres::open(opening).await;
+            let journal =
+                opened.map_err(|error| StartError(format!("the journal cannot be opened: {error}")))?;
+            Ok(Box::new(journal))
+        }
+        _ => Err(StartError(format!(
+            "no journal for `{url}` in this build; allowed: postgres://USER@HOST/DATABASE"
+        ))),
+    }
+}
+
 /// Replays the journal, and gives it its birth if it is new.
 pub async fn bring_up(mut journal: Box<dyn Journal>, options: &NodeOptions) -> Result<Opened, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let writer = random().0;
-    let mut follower = replay(&mut *journal.archive()).await.map_err(|halt| StartError(halt.to_string()))?;
+    let mut archive = journal.archive();
+    let mut follower = replay(&mut *archive).await.map_err(|halt| StartError(halt.to_string()))?;
     if follower.head() == 0 {
         follower = give_birth(&mut *journal, writer).await?;
-    } else if !options.manual_clock && follower.now() > 0 {
+    } else if !options.manual_clock && follower.now() > 0 && !journal.is_shared() {
         // Behind a birth alone nothing can be due.
         check_clock(follower.now(), clock.now(), options.accept_clock)?;
     }
@@ -94,17 +117,20 @@ fn failed(error: maitred_journal::JournalError) -> Halt {
     Halt::Journal(error.to_string())
 }
 
+/// On a shared journal another node may do it at the same moment: then that birth is the one.
 async fn give_birth(journal: &mut dyn Journal, writer: u64) -> Result<Follower, StartError> {
     let (first, second) = random();
     let body = Body::Birth { key: [first, second], rules: maitred_engine::RULES_MAX };
     let bytes: Bytes = Entry { writer, before: 0, body }.encode();
     let born = async {
-        let stamp = journal.append(0, bytes.clone()).await.map_err(|error| error.to_string())?;
+        match journal.append(0, bytes).await {
+            Ok(_) | Err(AppendError::Conflict { .. } | AppendError::Unknown(_)) => {}
+            Err(error) => return Err(error.to_string()),
+        }
         journal.sync().await.map_err(|error| error.to_string())?;
-        let mut follower = Follower::default();
-        let record = Record { position: stamp.position, at: stamp.at, bytes };
-        follower.take(&record, |_, _, _, _, _| {}).map_err(|error| error.to_string())?;
-        Ok::<_, String>(follower)
+        let follower = replay(&mut *journal.archive()).await.map_err(|error| error.to_string())?;
+        let is_born = follower.engine().is_some();
+        is_born.then_some(follower).ok_or_else(|| "its first record was not taken; try again".to_owned())
     };
     born.await.map_err(|error| StartError(format!("a new journal could not be begun: {error}")))
 }

@@ -60,7 +60,12 @@ impl Shadow {
 
     async fn follow(&mut self, follower: &mut Follower) -> Result<(), Halt> {
         loop {
-            let records = self.archive.read(follower.head(), READ_BYTES).await.map_err(failed)?;
+            let records = match self.archive.read(follower.head(), READ_BYTES).await {
+                Ok(records) => records,
+                // It is tried again with the next record, or with the next that this node hears of.
+                Err(JournalError::Unreachable { .. }) => return Ok(()),
+                Err(error) => return Err(failed(error)),
+            };
             if records.is_empty() {
                 return Ok(());
             }
@@ -113,19 +118,32 @@ impl Shadow {
     /// Keeps the state, then lets go of the records that the snapshot before last already covers. False if there was
     /// no room for it: on a full disk the limiter goes on without, since what gives back must still work.
     async fn save(&mut self, follower: &Follower, before: Option<Position>) -> Result<bool, Halt> {
+        match self.archive.claim_snapshot(follower.head(), self.snapshot_every).await {
+            Ok(true) => {}
+            // Another node makes one, or nobody can now: the next is soon enough.
+            Ok(false) | Err(JournalError::Unreachable { .. }) => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        }
         let Some(snapshot) = follower.snapshot() else { return Ok(false) };
         match self.archive.save_snapshot(snapshot).await {
             Ok(()) => {}
+            Err(JournalError::Unreachable { place, what }) => {
+                tracing::warn!(%place, %what, "no snapshot was made");
+                return Ok(false);
+            }
             Err(JournalError::Io { source, place }) if source.kind() == ErrorKind::StorageFull => {
                 tracing::warn!(%place, "no room for a snapshot; free space on the disk of the journal");
                 return Ok(false);
             }
             Err(error) => return Err(failed(error)),
         }
-        if let Some(position) = before {
-            self.archive.trim(position).await.map_err(failed)?;
+        match before {
+            Some(position) => match self.archive.trim(position).await {
+                Err(JournalError::Unreachable { .. }) | Ok(()) => Ok(true),
+                Err(error) => Err(failed(error)),
+            },
+            None => Ok(true),
         }
-        Ok(true)
     }
 }
 

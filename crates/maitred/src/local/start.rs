@@ -12,13 +12,15 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     Node,
+    clock::boot_ms,
     history::{History, HistoryError, Keep, Progress, Reader, Store},
     metrics::Counters,
     open::{self, Opened},
     sequencer::Sequencer,
     shadow::{SNAPSHOT_EVERY, Shadow},
-    shell::Shell,
+    shell::{Desk, Shell},
     stream::Stream,
+    timekeeper::Clocks,
 };
 
 /// How a node is started.
@@ -26,6 +28,13 @@ use super::{
 pub struct NodeOptions {
     /// The data folder: `journal/` and `history.sqlite` in it. None keeps everything in memory, for tests and throw-away servers.
     pub folder: Option<PathBuf>,
+    /// The journal in a database that several nodes share, as a URL (`postgres://…`); the folder then only holds the
+    /// history.
+    pub journal: Option<String>,
+    /// No other node is on that journal, now or later: whoever wrote before this one is gone. For rehearsals.
+    pub is_alone: bool,
+    /// Take a shared journal although its store is set up so that it may lose what it acknowledged.
+    pub accept_weaker_durability: bool,
     /// Without a folder: this journal in memory, so that a node started later finds what one before it left.
     pub memory: Option<Memory>,
     /// Time stands still until [`Node::advance_to`] moves it. For rehearsals and scenario files.
@@ -45,7 +54,7 @@ pub struct StartError(pub String);
 impl Node {
     /// Opens the journal, replays it and starts the sequencer's thread.
     pub async fn start(options: NodeOptions) -> Result<Node, StartError> {
-        Self::start_on(open::journal(&options)?, options).await
+        Self::start_on(open::journal(&options).await?, options).await
     }
 
     /// The same on a journal of the caller's; the options' folder then only holds the history.
@@ -65,25 +74,34 @@ impl Node {
         };
         let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
         sequencer.answer_when_written(written);
-        if !journal.is_shared() {
+        let is_shared = journal.is_shared();
+        if is_shared {
+            sequencer.share(Clocks { boot: boot_ms(), store: None });
+        }
+        if !is_shared || options.is_alone {
             sequencer.take_over();
         }
         let (inbox, messages) = mpsc::unbounded_channel();
         let (failed, failed_seen) = watch::channel(None);
         let stream = Arc::new(Stream::new());
         let archive = journal.archive();
-        let shell = Shell {
+        let heard_at = Arc::new(AtomicU64::new(u64::MAX));
+        let desk = Desk {
             sequencer,
-            journal,
-            archive,
-            store_clock: Some(clock),
+            // A store that others share has a clock of its own.
+            store_clock: (!is_shared).then_some(clock),
             inbox: messages,
             failed: failed.clone(),
             counters: Counters::new(),
             head,
             stream: Arc::clone(&stream),
-            attest_at: None,
+            heard_at: Arc::clone(&heard_at),
+            room: journal.room(),
+            notes: journal.notes(),
+            is_closed: false,
+            is_stopping: false,
         };
+        let shell = Shell { desk, journal, archive, attest_at: None };
         let shadow = spawn("maitred-shadow", async move {
             if let Err(halt) = shadow.run().await {
                 failed.send_replace(Some(halt.to_string()));
@@ -95,6 +113,7 @@ impl Node {
             lines: Arc::new(AtomicU64::new(1)),
             failed: failed_seen,
             stream,
+            heard_at,
             history: reader.map(|reader| History { reader: Arc::new(reader), progress: progress_seen }),
             threads: Arc::new(Mutex::new(vec![sequencer, shadow])),
         })

@@ -23,7 +23,8 @@ pub struct ScenarioArgs {
     /// Whose time counts there; `manual` says that it may be moved
     #[arg(long, value_name = "manual", requires = "server")]
     clock: Option<Clock>,
-    /// Where each file gets a journal of its own, dropped afterwards: a folder, or `memory:` [default: memory:]
+    /// Where each file gets a journal of its own, dropped afterwards: a folder, postgres://USER@HOST/DATABASE, or
+    /// `memory:` [default: memory:]
     #[arg(long, value_name = "URL")]
     journal: Option<String>,
     /// A file with the token to carry to the server; else it is taken from MAITRED_TOKEN
@@ -51,6 +52,7 @@ Examples:
   maitred scenario scenarios/*.txt
   maitred serve --clock manual & maitred scenario --server http://127.0.0.1:7654 --clock manual mine.txt
   maitred scenario mine.txt --journal /tmp --json         # on a disk
+  maitred scenario mine.txt --journal postgres://me@localhost/test
 
 A file is a story, one command a line:
 
@@ -94,9 +96,14 @@ fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
     match args.journal.as_deref() {
         None | Some("memory:") => Ok(Stage::Memory),
         Some(folder) if !folder.contains("://") => Ok(Stage::Folder(PathBuf::from(folder))),
+        Some(url) if is_shared(url) => Ok(Stage::Shared { url: url.to_owned() }),
         Some(other) => Err(Failure::new(exit::USAGE, format!("this build has no journal for `{other}`"))
-            .hint("allowed: a folder, or `memory:`")),
+            .hint("allowed: a folder, postgres://USER@HOST/DATABASE, or `memory:`")),
     }
+}
+
+fn is_shared(url: &str) -> bool {
+    cfg!(feature = "postgres") && (url.starts_with("postgres://") || url.starts_with("postgresql://"))
 }
 
 fn tell(out: Output, report: &Report) {

@@ -22,6 +22,8 @@ use super::{
 };
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// How long ago what is told was the truth for sure, from a server that does not reach its journal.
+const STALE_MS: HeaderName = HeaderName::from_static("maitred-stale-ms");
 
 pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -32,6 +34,9 @@ pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Res
     let open = app.numbers.request();
     let mut response = told(answered(next.run(request)).await, &id);
     dress(response.headers_mut(), &id);
+    if let Some(ms) = app.node.stale_ms() {
+        response.headers_mut().insert(STALE_MS, HeaderValue::from(ms));
+    }
     let status = response.status();
     open.answered(&method, route, status, started.elapsed());
     let took_ms = started.elapsed().as_millis() as u64;

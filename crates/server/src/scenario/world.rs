@@ -21,6 +21,8 @@ pub enum Stage {
     Memory,
     /// A journal in a folder of its own, made in this one and removed afterwards.
     Folder(PathBuf),
+    /// A journal in a database, in a schema of its own that is dropped afterwards.
+    Shared { url: String },
     /// A server whose clock is moved by hand; each file in a namespace of its own.
     Server { url: String, options: FarOptions },
 }
@@ -36,6 +38,7 @@ pub struct World {
 enum Ground {
     Memory(Memory),
     Folder { folder: TempDir, root: PathBuf },
+    Shared { url: String, schema: String },
     Server { url: String, options: FarOptions },
 }
 
@@ -44,6 +47,7 @@ impl World {
         match stage {
             Stage::Memory => Self::in_memory(Memory::local(Arc::new(SystemClock))).await,
             Stage::Folder(root) => Self::in_folder(new_folder(root)?, root).await,
+            Stage::Shared { url } => Self::in_schema(url, new_schema()).await,
             Stage::Server { url, options } => {
                 let namespace = format!("scenario-{}", uuid::Uuid::now_v7().simple());
                 let world = Self::on_server(url, options, Some(namespace))?;
@@ -65,6 +69,13 @@ impl World {
         Ok(World { client: Client::Near(node), namespace: None, ground })
     }
 
+    async fn in_schema(url: &str, schema: String) -> Result<World, String> {
+        let journal = Some(with_schema(url, &schema));
+        let node = start(NodeOptions { journal, is_alone: true, ..NodeOptions::default() }).await?;
+        let ground = Ground::Shared { url: url.to_owned(), schema };
+        Ok(World { client: Client::Near(node), namespace: None, ground })
+    }
+
     fn on_server(url: &str, options: &FarOptions, namespace: Option<String>) -> Result<World, String> {
         let far = Far::connect(url, options.clone()).map_err(|problem| problem.message)?;
         let ground = Ground::Server { url: url.to_owned(), options: options.clone() };
@@ -82,8 +93,8 @@ impl World {
     /// The world after a restart, beside the one before it, which still holds its lines.
     ///
     /// A node is killed, not stopped: from one in memory the journal is taken away, so that it can write nothing
-    /// more; the folder of one on a disk is copied while it runs, and the copy is what a killed process would
-    /// leave. Over HTTP only the connections are new.
+    /// more, and from one on a database in the same way; the folder of one on a disk is copied while it runs, and the
+    /// copy is what a killed process would leave. Over HTTP only the connections are new.
     pub async fn restarted(&self) -> Result<World, String> {
         match &self.ground {
             Ground::Memory(memory) => {
@@ -96,6 +107,11 @@ impl World {
                     .map_err(|error| format!("cannot copy the journal: {error}"))?;
                 Self::in_folder(copy, root).await
             }
+            Ground::Shared { url, schema } => {
+                let next = new_schema();
+                shared::move_journal(&with_schema(url, schema), &next).await?;
+                Self::in_schema(url, next).await
+            }
             Ground::Server { url, options } => Self::on_server(url, options, self.namespace.clone()),
         }
     }
@@ -104,6 +120,34 @@ impl World {
         if let Client::Near(node) = self.client {
             node.stop(Duration::ZERO).await;
         }
+        if let Ground::Shared { url, schema } = &self.ground {
+            let _ = shared::drop_journal(&with_schema(url, schema)).await;
+        }
+    }
+}
+
+/// The journals in databases that this build knows.
+#[cfg(feature = "postgres")]
+mod shared {
+    use maitred::postgres;
+
+    pub async fn move_journal(url: &str, to_schema: &str) -> Result<(), String> {
+        postgres::move_journal(url, to_schema).await.map_err(|error| error.to_string())
+    }
+
+    pub async fn drop_journal(url: &str) -> Result<(), String> {
+        postgres::drop_journal(url).await.map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+mod shared {
+    pub async fn move_journal(url: &str, _: &str) -> Result<(), String> {
+        Err(format!("this build has no journal for `{url}`"))
+    }
+
+    pub async fn drop_journal(url: &str) -> Result<(), String> {
+        move_journal(url, "").await
     }
 }
 
@@ -118,6 +162,15 @@ fn new_folder(root: &Path) -> Result<TempDir, String> {
         tempfile::Builder::new().prefix("maitred-scenario-").tempdir_in(root)
     };
     make().map_err(|error| format!("cannot make a folder in {}: {error}", root.display()))
+}
+
+fn new_schema() -> String {
+    format!("scenario_{}", uuid::Uuid::now_v7().simple())
+}
+
+fn with_schema(url: &str, schema: &str) -> String {
+    let mark = if url.contains('?') { '&' } else { '?' };
+    format!("{url}{mark}schema={schema}")
 }
 
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {

@@ -9,9 +9,11 @@ pub fn print(options: &ServeOptions, addr: SocketAddr, wants_token: bool) {
 }
 
 fn text(options: &ServeOptions, addr: SocketAddr, wants_token: bool) -> String {
-    let data = match &options.data {
-        Some(folder) => format!("{} (kept)", folder.display()),
-        None => "in memory (thrown away at the end)".to_owned(),
+    let data = match (&options.journal, &options.data) {
+        // Its URL may hold a password.
+        (Some(_), _) => "in the database that --journal names (shared)".to_owned(),
+        (None, Some(folder)) => format!("{} (kept)", folder.display()),
+        (None, None) => "in memory (thrown away at the end)".to_owned(),
     };
     let token = match wants_token {
         true => "wanted: Authorization: Bearer …; the command line takes it from MAITRED_TOKEN",
@@ -50,6 +52,14 @@ mod tests {
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(text(&options, addr, false), expected);
+    }
+
+    #[test]
+    fn it_tells_no_password() {
+        let options =
+            Line::parse_from(["maitred", "--journal", "postgres://me:secret@db.example/limits"]).options;
+        let text = text(&options, "127.0.0.1:7654".parse().unwrap(), false);
+        assert!(text.contains("that --journal names (shared)") && !text.contains("secret"), "{text}");
     }
 
     #[test]

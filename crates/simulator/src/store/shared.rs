@@ -1,13 +1,16 @@
 //! A store that several nodes append to, in the manner of a database: compare-and-append, durable at once.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use maitred_engine::time::Millis;
-use maitred_journal::{AppendError, Position, Record, Snapshot, Stamp};
+use maitred_journal::{AppendError, Meeting, Peer, Position, Record, Snapshot, Stamp};
 
 #[derive(Default)]
 pub(crate) struct SharedStore {
     records: Vec<Record>,
     snapshot: Option<Snapshot>,
+    peers: BTreeMap<u64, Peer>,
     /// How many records have been handed out as newly durable.
     told: usize,
 }
@@ -29,6 +32,17 @@ impl SharedStore {
         let stamp = Stamp { position: self.head() + 1, at };
         self.records.push(Record { position: stamp.position, at, bytes });
         stamp
+    }
+
+    pub(crate) fn meet(&mut self, me: Peer) -> Meeting {
+        self.peers.insert(me.process, me);
+        let others = self.peers.values().filter(|peer| peer.process != me.process);
+        Meeting { head: self.head(), peers: others.copied().collect() }
+    }
+
+    /// As if nobody were ever silent.
+    pub(crate) fn beat_for_the_dead(&mut self) {
+        self.peers.values_mut().for_each(|peer| peer.beat += 1);
     }
 
     pub(crate) fn read(&self, after: Position) -> Vec<Record> {

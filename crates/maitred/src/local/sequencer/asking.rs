@@ -65,6 +65,8 @@ impl<R> Sequencer<R> {
                     effects.push(Effect::Answer { reply: asked.reply, answer: Err(problem) });
                 }
             }
+            // One slot is as it is at the journal's end, unless its reader says how far is enough.
+            None if matches!(asked.call, Call::Slot { .. }) => self.read_at_end(asked),
             _ => self.reads.push(asked),
         }
     }
@@ -73,8 +75,9 @@ impl<R> Sequencer<R> {
         let head = self.follower.head();
         let due = self.later.extract_if(.., |(revision, _)| *revision <= head).map(|(_, asked)| asked);
         self.reads.extend(due);
+        let at = self.known_at(clocks);
         let Some(engine) = self.follower.engine() else { return };
-        let as_of = AsOf { revision: head, at: self.time.now(clocks) };
+        let as_of = AsOf { revision: head, at };
         for asked in self.reads.drain(..) {
             let ReadAsked { namespace, call, line, reply } = asked;
             let waiting = match (line, &call) {
@@ -98,7 +101,7 @@ impl<R> Sequencer<R> {
     /// The caller on this line is gone. Its answer has no reader; if its slot is auto, it has left.
     pub(super) fn hang_up(&mut self, namespace: Namespace, slot: SlotId, line: u64, auto: bool) {
         self.answers.waiters.take(&namespace, &slot, line);
-        self.reads.retain(|asked| asked.line != Some(line));
+        self.forget_reads(line);
         let before = self.pending.len();
         self.pending.retain(|pending| pending.line != Some(line));
         let never_sent = self.pending.len() < before;
@@ -121,7 +124,7 @@ impl<R> Sequencer<R> {
         match self.answers.waiters.take(&namespace, &slot, line) {
             Some(waiter) => self.end_line(WaitEnd { namespace, slot, line, auto, reply: waiter.reply }),
             None => {
-                let looks = self.reads.iter_mut().filter(|asked| asked.line == Some(line));
+                let looks = self.waiting_reads().filter(|asked| asked.line == Some(line));
                 looks.for_each(|asked| asked.line = None);
                 let waits = self.pending.iter_mut().filter(|pending| pending.line == Some(line));
                 waits.for_each(|pending| pending.wait_over = true);
@@ -143,6 +146,11 @@ impl<R> Sequencer<R> {
         }
     }
 
+    /// Its caller has been told without it; that its line has ended is said when it can be.
+    pub(super) fn forget_line(&mut self, namespace: Namespace, slot: SlotId, number: u64) {
+        self.push_verb(namespace, Verb::EndLine { slot, line: Line { writer: self.writer, number } });
+    }
+
     pub(super) fn in_flight(&mut self) -> impl Iterator<Item = &mut Pending<R>> {
         match &mut self.phase {
             Phase::Appending(flight) | Phase::Resolving(flight) => flight.waiting.iter_mut(),
@@ -157,7 +165,7 @@ impl<R> Sequencer<R> {
             self.end_line(WaitEnd { namespace, slot, line, auto: true, reply });
         }
         // Those who are on their way wait no more either.
-        self.reads.iter_mut().for_each(|asked| asked.line = None);
+        self.waiting_reads().for_each(|asked| asked.line = None);
         let waits = self.pending.iter_mut().filter(|pending| pending.line.is_some());
         waits.for_each(|pending| pending.wait_over = true);
         self.in_flight()

@@ -19,11 +19,13 @@
 //! [`WRITTEN_SYNC_MS`] at the latest.
 //!
 //! On a shared journal others append too. Their records come in as `Records`, a `Conflict` puts the batch back to
-//! the front, and an append whose fate is unknown is looked up (`Read`) before anything else is sent.
+//! the front, and an append whose fate is unknown is looked up (`Read`) before anything else is sent. `sharing` has
+//! the rest: meetings, dead nodes, being cut off.
 
 mod asking;
 mod recording;
 mod settling;
+mod sharing;
 mod timing;
 
 use std::collections::{HashSet, VecDeque};
@@ -38,9 +40,12 @@ use maitred_engine::{
     outcome::{Outcome, Verdict},
     time::Millis,
 };
-use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
+use maitred_journal::{
+    AppendError, JournalError, Meeting, Peer, Position, RECORD_BYTES_MAX, Record, Room, Stamp,
+};
 
-use self::settling::Answers;
+pub use self::sharing::CUT_OFF_MS;
+use self::{settling::Answers, sharing::Sharing};
 use super::{
     follower::{Follower, Halt},
     record::Entry,
@@ -53,8 +58,10 @@ const PENDING_MAX: usize = 65_536;
 const RECORD_COMMANDS_MAX: usize = 8_192;
 /// The largest single command taken: it fits into a record of its own.
 pub const COMMAND_BYTES_MAX: usize = RECORD_BYTES_MAX - 1024;
-/// How much longer than the last writer another node waits before it writes what is due.
+/// How much longer than the one before it a node waits before it writes what is due.
 const RANK_MS: Millis = 20;
+/// What falls due within so long shares one record that says so.
+const SHARED_DUE_MS: Millis = 10;
 /// How long after the journal had no room for anything it is tried again.
 const FULL_PAUSE_MS: Millis = 1_000;
 /// How long a record that was answered when written may go without a flush. The book gives it as the bound of what a
@@ -107,6 +114,7 @@ pub enum Input<R> {
     Records(Result<Vec<Record>, JournalError>),
     /// There may be records of others.
     Changed,
+    Met(Result<Meeting, JournalError>),
     /// Moves a manual clock, through everything due on the way.
     AdvanceTo {
         at: Millis,
@@ -129,6 +137,8 @@ pub enum Effect<R> {
     Read {
         after: Position,
     },
+    /// Show this process to the others.
+    Meet(Peer),
     Answer {
         reply: R,
         answer: Result<Answer, Problem>,
@@ -206,6 +216,7 @@ enum Phase<R> {
     },
     /// Others' records are being read.
     Catching,
+    Meeting,
     Halted,
 }
 
@@ -224,9 +235,13 @@ pub struct Sequencer<R> {
     advancing: Option<(Millis, R)>,
     /// Others may have appended.
     behind: bool,
+    /// What only a shared journal needs.
+    sharing: Option<Sharing<R>>,
     room: Room,
     /// There are records that were not flushed; they are when the boot clock shows this.
     sync_at: Option<Millis>,
+    /// When it was last said that time has come, by the boot clock.
+    advanced_at: Millis,
     /// The journal had no room even for what gives back: nothing is appended before the boot clock shows this.
     full_until: Option<Millis>,
 }
@@ -247,8 +262,10 @@ impl<R> Sequencer<R> {
             published: Published::default(),
             advancing: None,
             behind: false,
+            sharing: None,
             room: Room::Ample,
             sync_at: None,
+            advanced_at: 0,
             full_until: None,
         }
     }
@@ -288,7 +305,7 @@ impl<R> Sequencer<R> {
         let nobody_waits =
             self.full_until.is_some() && self.pending.iter().all(|pending| pending.reply.is_none());
         let is_done = self.pending.is_empty() || nobody_waits;
-        matches!(self.phase, Phase::Idle) && is_done && self.reads.is_empty() && self.sync_at.is_none()
+        matches!(self.phase, Phase::Idle) && is_done && self.no_read_waits() && self.sync_at.is_none()
     }
 
     pub fn set_room(&mut self, room: Room) {
@@ -297,11 +314,17 @@ impl<R> Sequencer<R> {
 
     /// When this node must be pumped again even if nothing comes in.
     pub fn wake_at(&self, clocks: Clocks) -> Option<Millis> {
-        if !matches!(self.phase, Phase::Idle) || self.time.manual().is_some() {
+        let at = |boot: Millis| self.now(clocks) + boot.saturating_sub(clocks.boot);
+        self.sharing_wakes_at().map(at).into_iter().chain(self.due_at(clocks)).min()
+    }
+
+    fn due_at(&self, clocks: Clocks) -> Option<Millis> {
+        if !matches!(self.phase, Phase::Idle) || self.time.manual().is_some() || self.is_paused(clocks) {
             return None;
         }
         let at = |boot: Millis| self.now(clocks) + boot.saturating_sub(clocks.boot);
-        let due = self.engine().and_then(Engine::next_due).map(|due| due + self.rank_ms());
+        let shared = at(self.advanced_at + SHARED_DUE_MS);
+        let due = self.engine().and_then(Engine::next_due).map(|due| (due + self.rank_ms()).max(shared));
         let due = due.into_iter().chain(self.sync_at.map(at)).min();
         let Some(until) = self.full_until else { return due };
         let again = at(until);
@@ -309,7 +332,7 @@ impl<R> Sequencer<R> {
     }
 
     fn rank_ms(&self) -> Millis {
-        if self.follower.last_writer() == self.writer { 0 } else { RANK_MS }
+        RANK_MS * self.rank()
     }
 
     pub fn input(&mut self, clocks: Clocks, input: Input<R>, effects: &mut Vec<Effect<R>>) {
@@ -323,7 +346,7 @@ impl<R> Sequencer<R> {
             }
             Input::Look { namespace, slot, line, reply } => {
                 let call = Call::Slot { slot: slot.to_string(), wait: Default::default() };
-                self.reads.push(ReadAsked { namespace, call, line: Some(line), reply });
+                self.read_at_end(ReadAsked { namespace, call, line: Some(line), reply });
             }
             Input::HangUp { namespace, slot, line, auto } => self.hang_up(namespace, slot, line, auto),
             Input::WaitOver { namespace, slot, line, auto } => self.wait_over(namespace, slot, line, auto),
@@ -331,27 +354,40 @@ impl<R> Sequencer<R> {
             Input::Synced(result) => self.synced(result, effects),
             Input::Records(result) => self.records(clocks, result, effects),
             Input::Changed => self.behind = true,
+            Input::Met(result) => self.met(clocks, result, effects),
             Input::AdvanceTo { at, reply } => self.advance_to(at, reply, effects),
             Input::EndWaits => self.end_waits(effects),
         }
     }
 
-    /// Starts the next thing, if nothing is under way. Call it after the inputs of one moment.
+    /// Starts the next thing, if nothing is under way. Call it after the inputs of one moment. While something is
+    /// under way it only answers.
     pub fn pump(&mut self, clocks: Clocks, effects: &mut Vec<Effect<R>>) {
-        if !matches!(self.phase, Phase::Idle) {
+        if matches!(self.phase, Phase::Halted) {
+            return;
+        }
+        self.refuse_if_cut_off(clocks, effects);
+        // What others share is durable as soon as it is there, so that it may be shown while something is under way.
+        if self.sharing.is_some() && !matches!(self.phase, Phase::Syncing { .. }) {
+            self.answer_reads(clocks, effects);
+        }
+        if self.is_paused(clocks) || self.rereads(effects) || !matches!(self.phase, Phase::Idle) {
             return;
         }
         if self.must_sync(clocks) {
             return self.sync(effects);
         }
         self.answer_reads(clocks, effects);
+        if self.meets(clocks, effects) {
+            return;
+        }
         if self.behind {
             self.behind = false;
             self.phase = Phase::Catching;
             effects.push(Effect::Read { after: self.follower.head() });
             return;
         }
-        if self.full_until.is_some_and(|until| clocks.boot < until) {
+        if self.full_until.is_some_and(|until| clocks.boot < until) || self.yields(clocks) {
             return;
         }
         self.step_manual_clock(clocks, effects);

@@ -15,6 +15,9 @@ use crate::local::{
     timekeeper::Clocks,
 };
 
+/// Whoever reads so many at once may not have read all.
+const MUCH_RECORDS: usize = 50;
+
 impl<R> Sequencer<R> {
     pub(super) fn append_next(&mut self, clocks: Clocks, effects: &mut Vec<Effect<R>>) {
         let mut batch = Batch {
@@ -51,10 +54,21 @@ impl<R> Sequencer<R> {
     ) {
         let Phase::Appending(flight) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
         match result {
-            Ok(stamp) => self.take_own(clocks, stamp, flight, effects),
+            Ok(stamp) => {
+                self.heard(clocks);
+                self.wrote(clocks);
+                self.take_own(clocks, stamp, flight, effects);
+            }
             // Even a conflict does not say that nothing was written: an earlier try of the same record may have
             // landed meanwhile, and be what this one conflicts with.
-            Err(AppendError::Conflict { .. } | AppendError::Unknown(_)) => self.resolve(flight, effects),
+            Err(AppendError::Conflict { .. }) => {
+                self.heard(clocks);
+                self.resolve(flight, effects);
+            }
+            Err(AppendError::Unknown(_)) => {
+                self.pause(clocks);
+                self.resolve(flight, effects);
+            }
             Err(AppendError::Full { .. }) => {
                 self.room = Room::Reserve;
                 self.refuse_what_takes(clocks, flight, effects);
@@ -65,8 +79,12 @@ impl<R> Sequencer<R> {
 
     /// Only the records behind the head tell what has become of the one under way.
     fn resolve(&mut self, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
-        effects.push(Effect::Read { after: self.follower.head() });
         self.phase = Phase::Resolving(flight);
+        match &mut self.sharing {
+            // With the next pump, which may have to wait.
+            Some(sharing) => sharing.reread = true,
+            None => effects.push(Effect::Read { after: self.follower.head() }),
+        }
     }
 
     /// To be proposed again; but that time has come, somebody else has said meanwhile, or it is found out anew.
@@ -226,9 +244,12 @@ impl<R> Sequencer<R> {
         };
         let records = match result {
             Ok(records) => records,
+            Err(JournalError::Unreachable { .. }) => return self.read_later(clocks, flight, effects),
             Err(error) => return self.halt(Halt::Journal(error.to_string()), effects),
         };
         let found = !records.is_empty();
+        let is_much = records.len() >= MUCH_RECORDS
+            || records.iter().map(|record| record.bytes.len()).sum::<usize>() >= RECORD_BYTES_MAX;
         for record in records {
             let own = flight.take_if(|flight| flight.bytes == record.bytes);
             match own {
@@ -236,7 +257,7 @@ impl<R> Sequencer<R> {
                     self.take(clocks, (&record, &entry), None, waiting, effects);
                 }
                 None => match Entry::decode(&record.bytes) {
-                    Ok(entry) => self.take(clocks, (&record, &entry), None, Vec::new(), effects),
+                    Ok(entry) => self.take_others(clocks, &record, &entry, effects),
                     Err(error) => {
                         let halt = Halt::Record { position: record.position, what: error.to_string() };
                         self.halt(halt, effects);
@@ -249,7 +270,7 @@ impl<R> Sequencer<R> {
         }
         if found {
             self.publish(effects);
-            self.behind = true;
+            self.behind |= self.may_be_behind(is_much);
         }
         match flight {
             // Its place is taken by another's record: it can never land there.
@@ -260,6 +281,34 @@ impl<R> Sequencer<R> {
                 self.phase = Phase::Appending(flight);
             }
             None => {}
+        }
+    }
+
+    /// Records were read: is there more? Where others write, a notice comes of what was not there yet, so that it is not
+    /// looked for before the next append.
+    fn may_be_behind(&self, is_much: bool) -> bool {
+        let head = self.follower.head();
+        self.sharing.is_none() || is_much || self.later.iter().any(|(revision, _)| *revision > head)
+    }
+
+    /// The journal was not reached: what was to be read is read when the pause is over.
+    fn read_later(&mut self, clocks: Clocks, flight: Option<InFlight<R>>, effects: &mut Vec<Effect<R>>) {
+        self.pause(clocks);
+        match flight {
+            Some(flight) => self.resolve(flight, effects),
+            None => self.behind = true,
+        }
+    }
+
+    fn take_others(&mut self, clocks: Clocks, record: &Record, entry: &Entry, effects: &mut Vec<Effect<R>>) {
+        self.others_wrote(clocks);
+        self.take(clocks, (record, entry), None, Vec::new(), effects);
+        let drops_own = Command::DropLines { writer: self.writer };
+        if let (Body::Batch(batch), Some(engine)) = (&entry.body, self.follower.engine())
+            && batch.commands.contains(&drops_own)
+        {
+            // Somebody has taken this node for dead.
+            self.answers.let_go(engine, AsOf { revision: record.position, at: engine.now() });
         }
     }
 

@@ -105,6 +105,14 @@ impl<R> Answers<R> {
         }
     }
 
+    /// The lines of this process are gone: whoever hangs on one is told how its slot stands, and asks again.
+    pub fn let_go(&mut self, engine: &Engine, as_of: AsOf) {
+        for ((namespace, slot), waiter) in self.waiters.drain() {
+            let now = answer::slot_now(engine, namespace.as_str(), slot.as_str(), as_of);
+            self.unpublished.push((waiter.reply, Ok(Answer::Slot(now))));
+        }
+    }
+
     pub fn publish(&mut self, effects: &mut Vec<Effect<R>>) {
         effects.extend(self.unpublished.drain(..).map(|(reply, answer)| Effect::Answer { reply, answer }));
     }

@@ -8,7 +8,7 @@ use maitred_engine::{
     time::Millis,
 };
 
-use super::{Effect, Pending, Sequencer, settling::bare_request};
+use super::{Effect, Pending, SHARED_DUE_MS, Sequencer, settling::bare_request};
 use crate::local::timekeeper::Clocks;
 
 impl<R> Sequencer<R> {
@@ -48,8 +48,13 @@ impl<R> Sequencer<R> {
     /// Writes that time has come, where something is due and no other command is about to say so.
     pub(super) fn push_due(&mut self, clocks: Clocks) {
         let due = self.engine().and_then(Engine::next_due);
+        // Whatever falls due within a moment is said at once.
+        if self.time.manual().is_none() && clocks.boot < self.advanced_at + SHARED_DUE_MS {
+            return;
+        }
         let rank_ms = if self.time.manual().is_some() { 0 } else { self.rank_ms() };
         if due.is_some_and(|due| due + rank_ms <= self.time.now(clocks)) && self.pending.is_empty() {
+            self.advanced_at = clocks.boot;
             self.push(Command::Advance);
         }
     }

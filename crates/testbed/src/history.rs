@@ -1,0 +1,422 @@
+//! What callers asked, what they were told, and whether all of it can be true of one limiter (D6).
+//!
+//! # Worked example
+//! ```text
+//!  0 ms  c1 acquires a ----------> 3 ms  granted, fence 7, revision 40
+//!  1 ms  c2 acquires b --> 2 ms  queued, revision 40
+//!  9 ms  c1 releases a -> 10 ms  released, revision 44
+//! 11 ms  c2 looks at b -> 12 ms  granted, fence 8, revision 44
+//! ```
+//! Every answer carries the revision at which it is the truth, so one journal gives all of them one order. It is a
+//! possible history if that order agrees with the clock (what began after an answer is not before it), if at each
+//! revision no more is held than the limit has room for, and if grants come in the order in which slots were queued.
+//! Here `a` is held in the revisions 40 to 43, `b` from 44 on: never both.
+//!
+//! # Why that is enough
+//! A caller can only see more than one limiter by an order of its own knowledge that no single order contains. Times
+//! are of one clock here (the callers are tasks of one process), so "began after" is known, not guessed.
+
+use std::collections::BTreeMap;
+
+/// One call and its answer.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub caller: u32,
+    /// Microseconds by the clock that all callers share.
+    pub began_at: u64,
+    pub ended_at: u64,
+    pub asked: Asked,
+    pub told: Told,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A slot of this limit; the same slot may be asked for again.
+    Acquire {
+        slot: String,
+        limit: String,
+    },
+    Release {
+        slot: String,
+    },
+    /// How one slot is, at the journal's end.
+    Look {
+        slot: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    Queued {
+        revision: u64,
+    },
+    Granted {
+        fence: u64,
+        revision: u64,
+    },
+    /// By this call, or by an earlier one.
+    Released {
+        now: bool,
+        revision: u64,
+    },
+    /// It has ended otherwise, or was never there.
+    Ended {
+        revision: u64,
+    },
+    /// Nothing was done.
+    Refused,
+    /// It may have been done.
+    Unknown,
+}
+
+impl Told {
+    fn revision(&self) -> Option<u64> {
+        match self {
+            Told::Queued { revision }
+            | Told::Granted { revision, .. }
+            | Told::Released { revision, .. }
+            | Told::Ended { revision } => Some(*revision),
+            Told::Refused | Told::Unknown => None,
+        }
+    }
+}
+
+/// What was looked at, so that a run in which nothing happened does not count as a good one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Looked {
+    pub calls: usize,
+    pub unknown: usize,
+    pub grants: usize,
+    pub releases: usize,
+    /// Slots of which it is known that they waited and were granted.
+    pub waited: usize,
+}
+
+/// All that is known of one slot.
+#[derive(Debug, Default)]
+struct Slot {
+    limit: String,
+    is_known: bool,
+    /// The earliest revision at which it was told to wait: it was queued then, or before.
+    queued: Option<u64>,
+    /// The revision at which it was queued, where its first acquire was told so.
+    queued_at: Option<u64>,
+    /// The earliest at which it was told to be granted, and its fence.
+    granted: Option<(u64, u64)>,
+    released: Option<u64>,
+}
+
+/// Says what was looked at, or everything that cannot be.
+pub fn check(calls: &[Call], capacities: &BTreeMap<String, u64>) -> Result<Looked, Vec<String>> {
+    let mut wrong = Vec::new();
+    let slots = gather(calls, &mut wrong);
+    real_time(calls, &mut wrong);
+    fences(&slots, &mut wrong);
+    capacity(&slots, capacities, &mut wrong);
+    first_come(&slots, &mut wrong);
+    what_is_gone_stays_gone(calls, &slots, &mut wrong);
+    match wrong.is_empty() {
+        true => Ok(looked(calls, &slots)),
+        false => Err(wrong),
+    }
+}
+
+fn looked(calls: &[Call], slots: &BTreeMap<&str, Slot>) -> Looked {
+    let count = |fits: fn(&Slot) -> bool| slots.values().filter(|slot| fits(slot)).count();
+    Looked {
+        calls: calls.len(),
+        unknown: calls.iter().filter(|call| call.told == Told::Unknown).count(),
+        grants: count(|slot| slot.granted.is_some()),
+        releases: count(|slot| slot.released.is_some()),
+        waited: count(|slot| slot.queued.is_some() && slot.granted.is_some()),
+    }
+}
+
+/// One slot, one grant, one release: nothing takes effect twice.
+fn gather<'a>(calls: &'a [Call], wrong: &mut Vec<String>) -> BTreeMap<&'a str, Slot> {
+    let mut slots: BTreeMap<&str, Slot> = BTreeMap::new();
+    let mut in_order: Vec<&Call> = calls.iter().collect();
+    in_order.sort_by_key(|call| call.began_at);
+    for call in in_order {
+        let slot = slots.entry(call.slot()).or_default();
+        if let (Asked::Acquire { limit, .. }, false) = (&call.asked, slot.is_known) {
+            (slot.limit, slot.is_known) = (limit.clone(), true);
+            slot.queued_at = if let Told::Queued { revision } = call.told { Some(revision) } else { None };
+        }
+        match call.told {
+            Told::Queued { revision } => {
+                slot.queued = Some(slot.queued.map_or(revision, |known| known.min(revision)));
+            }
+            Told::Granted { fence, revision } => match slot.granted {
+                Some((_, known)) if known != fence => {
+                    wrong.push(format!("{} has the fences {known} and {fence}", call.slot()));
+                }
+                Some((known, _)) => slot.granted = Some((known.min(revision), fence)),
+                None => slot.granted = Some((revision, fence)),
+            },
+            Told::Released { now: true, revision } => match slot.released.replace(revision) {
+                Some(known) => {
+                    wrong.push(format!("{} was released at {known} and at {revision}", call.slot()))
+                }
+                None => {}
+            },
+            _ => {}
+        }
+    }
+    slots
+}
+
+/// What began after an answer is not before it; a change made after it is behind it.
+fn real_time(calls: &[Call], wrong: &mut Vec<String>) {
+    let mut ended: Vec<(u64, u64, &Call)> =
+        calls.iter().filter_map(|call| Some((call.ended_at, call.told.revision()?, call))).collect();
+    ended.sort_by_key(|(at, ..)| *at);
+    let mut began: Vec<&Call> = calls.iter().filter(|call| call.told.revision().is_some()).collect();
+    began.sort_by_key(|call| call.began_at);
+    let mut before = ended.into_iter().peekable();
+    let mut newest: Option<(u64, &Call)> = None;
+    for call in began {
+        while let Some((_, revision, earlier)) = before.next_if(|(at, ..)| *at < call.began_at) {
+            if newest.is_none_or(|(known, _)| revision > known) {
+                newest = Some((revision, earlier));
+            }
+        }
+        let own = call.told.revision().unwrap_or_default();
+        if let Some((known, earlier)) = newest
+            && (own < known || (own == known && call.is_change()))
+        {
+            wrong.push(format!("{call:?} began after the answer to {earlier:?}, and is not behind it"));
+        }
+    }
+}
+
+/// Grants have fences of their own, and a later one has a greater one.
+fn fences(slots: &BTreeMap<&str, Slot>, wrong: &mut Vec<String>) {
+    let mut grants: Vec<(u64, &str)> =
+        slots.iter().filter_map(|(name, slot)| Some((slot.granted?.1, *name))).collect();
+    grants.sort_unstable();
+    for pair in grants.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            wrong.push(format!("{} and {} have the fence {}", pair[0].1, pair[1].1, pair[0].0));
+        }
+    }
+}
+
+/// At each revision, what was granted by then and released later. A slot of which no grant or no release was told is
+/// left out, which can only hide.
+fn capacity(slots: &BTreeMap<&str, Slot>, capacities: &BTreeMap<String, u64>, wrong: &mut Vec<String>) {
+    let mut changes: BTreeMap<(&str, u64), (i64, &str)> = BTreeMap::new();
+    for (name, slot) in slots {
+        let Some((granted, _)) = slot.granted else { continue };
+        changes.entry((&slot.limit, granted)).or_insert((0, name)).0 += 1;
+        if let Some(released) = slot.released {
+            changes.entry((&slot.limit, released)).or_insert((0, name)).0 -= 1;
+        }
+    }
+    let mut held: BTreeMap<&str, i64> = BTreeMap::new();
+    for ((limit, revision), (change, name)) in changes {
+        let now = held.entry(limit).or_default();
+        *now += change;
+        let most = capacities.get(limit).copied().unwrap_or_default() as i64;
+        if *now > most {
+            wrong.push(format!(
+                "{now} slots of {limit}, which has room for {most}, at {revision} (one is {name})"
+            ));
+        }
+    }
+}
+
+/// What waited before another was queued was granted before it.
+fn first_come(slots: &BTreeMap<&str, Slot>, wrong: &mut Vec<String>) {
+    let mut queues: BTreeMap<&str, Vec<(&str, &Slot)>> = BTreeMap::new();
+    for (name, slot) in slots {
+        if slot.queued.is_some() && slot.granted.is_some() {
+            queues.entry(&slot.limit).or_default().push((name, slot));
+        }
+    }
+    for (limit, queue) in queues {
+        overtaken(limit, queue, wrong);
+    }
+}
+
+fn overtaken(limit: &str, queue: Vec<(&str, &Slot)>, wrong: &mut Vec<String>) {
+    let fence = |slot: &Slot| slot.granted.map_or(0, |(_, fence)| fence);
+    let mut earlier = queue.clone();
+    earlier.sort_by_key(|(_, slot)| slot.queued);
+    let mut later: Vec<_> = queue.into_iter().filter(|(_, slot)| slot.queued_at.is_some()).collect();
+    later.sort_by_key(|(_, slot)| slot.queued_at);
+    let mut earlier = earlier.into_iter().peekable();
+    let mut last_granted: Option<(&str, &Slot)> = None;
+    for (name, slot) in later {
+        // Those of one record are not told apart.
+        while let Some(before) = earlier.next_if(|(_, before)| before.queued < slot.queued_at) {
+            if last_granted.is_none_or(|(_, known)| fence(before.1) > fence(known)) {
+                last_granted = Some(before);
+            }
+        }
+        if let Some((other, before)) = last_granted.filter(|(_, before)| fence(before) > fence(slot)) {
+            let (since, at) = (before.queued.unwrap_or(0), slot.queued_at.unwrap_or(0));
+            wrong
+                .push(format!("{other} of {limit} waited since {since}, and {name}, since {at}, came first"));
+        }
+    }
+}
+
+/// Whoever looks after a release was answered does not see the slot held, nor waiting.
+fn what_is_gone_stays_gone(calls: &[Call], slots: &BTreeMap<&str, Slot>, wrong: &mut Vec<String>) {
+    for call in calls {
+        let Some(released) = slots.get(call.slot()).and_then(|slot| slot.released) else { continue };
+        let revision = match call.told {
+            Told::Granted { revision, .. } | Told::Queued { revision } => revision,
+            _ => continue,
+        };
+        if revision > released {
+            wrong.push(format!("{} was released at {released}, and {call:?}", call.slot()));
+        }
+    }
+}
+
+impl Call {
+    fn slot(&self) -> &str {
+        match &self.asked {
+            Asked::Acquire { slot, .. } | Asked::Release { slot } | Asked::Look { slot } => slot,
+        }
+    }
+
+    /// It has put something into the journal of its own: an acquire that was answered at once, a release that was one.
+    fn is_change(&self) -> bool {
+        matches!(self.told, Told::Released { now: true, .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Call, Told, check};
+
+    /// `(began, ended, what, told)`, in milliseconds.
+    fn history(calls: &[(u64, u64, &str, Told)]) -> Result<super::Looked, Vec<String>> {
+        let calls: Vec<Call> = (0..)
+            .zip(calls)
+            .map(|(caller, (began, ended, what, told))| {
+                let (verb, slot) = what.split_once(' ').unwrap();
+                let slot = slot.to_owned();
+                let asked = match verb {
+                    "acquire" => Asked::Acquire { slot, limit: "l".to_owned() },
+                    "release" => Asked::Release { slot },
+                    _ => Asked::Look { slot },
+                };
+                let (began_at, ended_at) = (began * 1_000, ended * 1_000);
+                Call { caller, began_at, ended_at, asked, told: told.clone() }
+            })
+            .collect();
+        check(&calls, &[("l".to_owned(), 1)].into())
+    }
+
+    fn granted(fence: u64, revision: u64) -> Told {
+        Told::Granted { fence, revision }
+    }
+
+    fn released(revision: u64) -> Told {
+        Told::Released { now: true, revision }
+    }
+
+    fn queued(revision: u64) -> Told {
+        Told::Queued { revision }
+    }
+
+    #[track_caller]
+    fn seen(calls: &[(u64, u64, &str, Told)], what: &str) {
+        let wrong = history(calls).expect_err(what).join("\n");
+        assert!(wrong.contains(what), "{wrong}");
+    }
+
+    #[test]
+    fn a_good_history() {
+        let looked = history(&[
+            (0, 3, "acquire a", granted(7, 40)),
+            (1, 2, "acquire b", queued(40)),
+            (2, 5, "acquire c", Told::Unknown),
+            (4, 5, "look b", queued(43)),
+            (9, 10, "release a", released(44)),
+            (11, 12, "look b", granted(8, 44)),
+            (11, 13, "look a", Told::Released { now: false, revision: 44 }),
+            (14, 15, "release b", released(46)),
+            (16, 17, "acquire c", granted(9, 46)),
+        ]);
+        let looked = looked.expect("nothing is wrong with it");
+        assert_eq!(
+            (looked.calls, looked.unknown, looked.grants, looked.releases, looked.waited),
+            (9, 1, 3, 2, 1)
+        );
+    }
+
+    #[test]
+    fn two_where_one_has_room() {
+        let two = [(0, 3, "acquire a", granted(7, 40)), (1, 4, "acquire b", granted(8, 41))];
+        seen(&two, "2 slots of l, which has room for 1, at 41");
+        // In one record the release comes first.
+        let one = [two[0].clone(), (5, 6, "release a", released(44)), (5, 6, "acquire b", granted(8, 44))];
+        assert!(history(&one).is_ok());
+    }
+
+    #[test]
+    fn a_revision_that_is_behind_what_was_known() {
+        seen(&[(0, 3, "acquire a", granted(7, 40)), (4, 5, "look a", granted(7, 39))], "is not behind it");
+        let same = [(0, 3, "acquire a", granted(7, 40)), (4, 5, "release a", released(40))];
+        seen(&same, "is not behind it");
+        assert!(history(&[(0, 5, "acquire a", granted(7, 40)), (4, 6, "look a", granted(7, 40))]).is_ok());
+    }
+
+    #[test]
+    fn what_takes_effect_twice() {
+        seen(&[(0, 3, "acquire a", granted(7, 40)), (4, 5, "look a", granted(8, 41))], "the fences 7 and 8");
+        let twice = [
+            (0, 3, "acquire a", granted(7, 40)),
+            (4, 5, "release a", released(41)),
+            (6, 7, "release a", released(42)),
+        ];
+        seen(&twice, "released at 41 and at 42");
+        let shared = [
+            (0, 3, "acquire a", granted(7, 40)),
+            (4, 5, "release a", released(41)),
+            (6, 7, "acquire b", granted(7, 42)),
+        ];
+        seen(&shared, "have the fence 7");
+    }
+
+    #[test]
+    fn somebody_who_overtakes() {
+        let overtaken = [
+            (0, 1, "acquire a", queued(40)),
+            (2, 3, "acquire b", queued(41)),
+            (4, 5, "look b", granted(8, 42)),
+            (6, 7, "release b", released(43)),
+            (8, 9, "look a", granted(9, 43)),
+        ];
+        seen(&overtaken, "a of l waited since 40, and b, since 41, came first");
+    }
+
+    /// Of a slot whose first answer was lost it is not known since when it waits: it may have been before.
+    #[test]
+    fn somebody_who_only_seems_to_overtake() {
+        let calls = [
+            (0, 1, "acquire b", Told::Unknown),
+            (0, 1, "acquire a", queued(40)),
+            (2, 3, "acquire b", queued(41)),
+            (4, 5, "look b", granted(8, 42)),
+            (6, 7, "release b", released(43)),
+            (8, 9, "look a", granted(9, 43)),
+        ];
+        assert!(history(&calls).is_ok());
+    }
+
+    #[test]
+    fn a_slot_that_comes_back() {
+        let back = [
+            (0, 3, "acquire a", granted(7, 40)),
+            (4, 5, "release a", released(41)),
+            (6, 7, "look a", granted(7, 42)),
+        ];
+        seen(&back, "was released at 41, and");
+    }
+}
