@@ -7,6 +7,7 @@
 mod examples;
 mod needs;
 mod step;
+mod studio;
 mod tally;
 
 use std::time::{Duration, Instant};

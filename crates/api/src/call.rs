@@ -3,8 +3,9 @@ use utoipa::ToSchema;
 
 use crate::{
     AcquireFields, AdmitFields, AuditAnswer, Decision, ExplainAnswer, Given, HistoryAnswer, KeysAnswer,
-    LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamedLimit, Problem, ReleaseAnswer, RunAnswer, RunStatus,
-    RunsAnswer, SlotAnswer,
+    LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamedLimit, NamespacesAnswer, OverviewAnswer,
+    OverviewFields, PreviewAnswer, Problem, ReleaseAnswer, RunAnswer, RunStatus, RunsAnswer, SeriesAnswer,
+    SlotAnswer,
 };
 
 /// One question. As JSON it carries its name in `op`; a batch is a list of them.
@@ -115,6 +116,26 @@ pub enum Call {
     Explain {
         what: String,
     },
+    /// A page of the limits, searched and sorted, each with its health.
+    Overview(OverviewFields),
+    /// What a limit did over time.
+    Series {
+        limit: String,
+        /// How far back: at most 24 h, an hour if absent. Steps of 10 s up to an hour, else of a minute.
+        #[serde(default, skip_serializing_if = "Given::is_missing")]
+        range: Given,
+    },
+    /// What a change of a limit would do. Changes nothing.
+    Preview {
+        limit: String,
+        /// A number, or `reset`; as it is, if absent.
+        #[serde(default, skip_serializing_if = "Given::is_missing")]
+        capacity: Given,
+        /// A duration, or `reset`; as it is, if absent.
+        #[serde(default, skip_serializing_if = "Given::is_missing")]
+        max_hold: Given,
+    },
+    Namespaces {},
     /// With task and key: that one, even if nothing is counted. Else a page of all.
     Keys {
         #[serde(default)]
@@ -143,6 +164,10 @@ impl Call {
                 | Call::History { .. }
                 | Call::Audit { .. }
                 | Call::Explain { .. }
+                | Call::Overview(_)
+                | Call::Series { .. }
+                | Call::Preview { .. }
+                | Call::Namespaces {}
                 | Call::Admit(AdmitFields { check: true, .. })
         )
     }
@@ -171,8 +196,12 @@ pub enum Answer {
     Slot(SlotAnswer),
     Decision(Decision),
     LimitSlots(LimitSlotsAnswer),
+    Preview(PreviewAnswer),
+    Series(Box<SeriesAnswer>),
     Limit(LimitAnswer),
+    Overview(OverviewAnswer),
     Limits(LimitsAnswer),
+    Namespaces(NamespacesAnswer),
     Run(RunAnswer),
     Runs(RunsAnswer),
     Keys(KeysAnswer),

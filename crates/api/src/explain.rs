@@ -35,7 +35,7 @@ pub struct ExplainedSlot {
     pub slot: SlotInfo,
     pub text: String,
     /// For a slot that waits: how things stand in each limit it names.
-    pub limits: Vec<ExplainedLimit>,
+    pub waits_for: Vec<ExplainedLimit>,
     /// When the next place of a limit that blocks comes back at the latest. Absent if none is held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_due_at: Option<u64>,

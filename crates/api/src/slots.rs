@@ -149,6 +149,9 @@ pub struct SlotInfo {
     /// How often a reservation of it lapsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub laps: Option<u32>,
+    /// When its run ended, if it is held on after that. Absent also if that was before what this server remembers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_ended_at: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -152,15 +152,15 @@ async fn explain_says_which_limit_blocks_and_who_holds() {
 
     let waiting = explain(&node, "m").await;
     assert_eq!(waiting.kind, ExplainedKind::Slot);
-    let blocks: Vec<Block> = waiting.slots[0].limits.iter().map(|limit| limit.block).collect();
+    let blocks: Vec<Block> = waiting.slots[0].waits_for.iter().map(|limit| limit.block).collect();
     assert_eq!(blocks, [Block::None, Block::Full]);
-    assert_eq!(waiting.slots[0].limits[1].holders[0].slot, "x");
-    assert_eq!(waiting.slots[0].next_due_at, waiting.slots[0].limits[1].holders[0].expires_at);
+    assert_eq!(waiting.slots[0].waits_for[1].holders[0].slot, "x");
+    assert_eq!(waiting.slots[0].next_due_at, waiting.slots[0].waits_for[1].holders[0].expires_at);
     assert!(waiting.text.contains("1 of 1 are taken"), "{}", waiting.text);
 
     let behind = explain(&node, "ry").await;
-    assert_eq!((behind.kind, behind.slots[0].limits[0].block), (ExplainedKind::Run, Block::Behind));
-    assert_eq!(behind.slots[0].limits[0].first.as_ref().map(|first| first.slot.as_str()), Some("m"));
+    assert_eq!((behind.kind, behind.slots[0].waits_for[0].block), (ExplainedKind::Run, Block::Behind));
+    assert_eq!(behind.slots[0].waits_for[0].first.as_ref().map(|first| first.slot.as_str()), Some("m"));
     assert_eq!(explain(&node, "order-x").await.kind, ExplainedKind::Label);
 
     ask(&node, release("x")).await;

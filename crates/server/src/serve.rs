@@ -1,6 +1,7 @@
 //! `maitred serve` and `maitred dev`: from options to a running server, and to its end.
 
 mod banner;
+mod browser;
 mod files;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -119,24 +120,34 @@ pub fn serve(mut options: ServeOptions) -> Result<(), ServeError> {
     if options.journal.is_none() {
         options.data.get_or_insert_with(|| PathBuf::from("maitred-data"));
     }
-    run(options, Limiting::File)
+    run(options, Limiting::File, false)
+}
+
+/// The options of `dev`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DevOptions {
+    #[command(flatten)]
+    pub serve: ServeOptions,
+    /// Open Studio in a browser
+    #[arg(long)]
+    pub open: bool,
 }
 
 /// `maitred dev`: the same with throw-away data, and limits to play with where no file has any.
-pub fn dev(options: ServeOptions) -> Result<(), ServeError> {
-    run(options, Limiting::FileOrDemo)
+pub fn dev(options: DevOptions) -> Result<(), ServeError> {
+    run(options.serve, Limiting::FileOrDemo, options.open)
 }
 
-fn run(options: ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
+fn run(options: ServeOptions, limiting: Limiting, open: bool) -> Result<(), ServeError> {
     logging::start(&options.log).map_err(|_| ServeError::Log(options.log.clone()))?;
     files::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(live(&options, limiting));
+    let ended = runtime.block_on(live(&options, limiting, open));
     runtime.shutdown_timeout(Duration::from_millis(500));
     ended
 }
 
-async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeError> {
+async fn live(options: &ServeOptions, limiting: Limiting, open: bool) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
     let mut running = tokio::select! {
         running = start(options, limiting) => running?,
@@ -146,6 +157,9 @@ async fn live(options: &ServeOptions, limiting: Limiting) -> Result<(), ServeErr
         }
     };
     banner::print(options, running.server.addr, running.has_tokens);
+    if open {
+        browser::open(&banner::studio(running.server.addr));
+    }
     let failed = attend(&mut running, &mut signals).await;
     tokio::select! {
         () = running.server.stop(STOP_WITHIN) => {}

@@ -31,7 +31,16 @@ pub const NEEDS: &[Need] = &[
         look: || shell("pkg-config --exists openssl"),
         install: || debian("libssl-dev pkg-config"),
     },
+    Need {
+        name: "chromium",
+        look: || shell("\"${CHROMIUM:-/usr/bin/chromium}\" --version"),
+        install: || shell(CHROMIUM),
+    },
 ];
+
+/// With a font, so that pages have letters.
+const CHROMIUM: &str = "set -e; root=; [ $(id -u) -eq 0 ] || root=sudo; $root apt-get update; \
+    $root apt-get install -y --no-install-recommends chromium fonts-dejavu-core";
 
 // Not installed: every system has its own way.
 const NODE: &str =

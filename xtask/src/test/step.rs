@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-use super::{examples, needs::NEEDS, tally::Tally};
+use super::{examples, needs::NEEDS, studio, tally::Tally};
 use crate::{binary, tidy};
 
 pub struct Step {
@@ -41,6 +41,11 @@ pub const STEPS: &[Step] = &[
         name: "workflows",
         what: "programs on Workflow DevKit against the server: waits, timeouts, cancels, kill -9 of both",
         run: workflows,
+    },
+    Step {
+        name: "studio",
+        what: "the web UI: fresh, small, and its stories in a browser against the server",
+        run: studio::run,
     },
     Step { name: "doc-tests", what: "examples in the documentation", run: doc_tests },
     Step { name: "examples", what: "the examples do what they say", run: examples::run },
@@ -199,7 +204,7 @@ pub fn failed(why: String) -> Failure {
 }
 
 /// A command that is one check.
-fn one(command: &mut Command) -> Result<Tally, Failure> {
+pub fn one(command: &mut Command) -> Result<Tally, Failure> {
     let status = command.status().map_err(|error| failed(format!("{command:?}: {error}")))?;
     match status.success() {
         true => Ok(Tally::passed(1)),
@@ -215,7 +220,7 @@ fn nextest(what: &[&str]) -> Result<Tally, Failure> {
 }
 
 /// A test runner: its tests are counted from what it prints.
-fn counted(command: &mut Command, read: fn(&mut Tally, &str)) -> Result<Tally, Failure> {
+pub fn counted(command: &mut Command, read: fn(&mut Tally, &str)) -> Result<Tally, Failure> {
     let (is_success, output) = watched(command).map_err(|error| failed(format!("{command:?}: {error}")))?;
     let mut tally = Tally::default();
     output.lines().for_each(|line| read(&mut tally, line));

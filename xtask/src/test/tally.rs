@@ -33,6 +33,15 @@ impl Tally {
         }
     }
 
+    /// Of the stories of a browser: `  25 passed (2.9m)`, and before it `  1 failed`.
+    pub fn read_stories(&mut self, line: &str) {
+        let is_summary =
+            line.starts_with("  ") && line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+        if is_summary && (line.contains(" passed (") || line.ends_with(" failed")) {
+            self.read(line);
+        }
+    }
+
     fn read(&mut self, summary: &str) {
         let words: Vec<&str> =
             summary.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -74,6 +83,15 @@ mod tests {
             (364, 1)
         );
         assert_eq!(nextest("    test result: FAILED. 0 passed; 1 failed; 0 ignored"), (0, 0));
+    }
+
+    #[test]
+    fn summaries_of_stories() {
+        let stories = |line| read(Tally::read_stories, line);
+        assert_eq!(stories("  25 passed (2.9m)"), (25, 0));
+        assert_eq!(stories("  5 failed"), (0, 5));
+        assert_eq!(stories("    stories/leak.story.ts:53:1 › 3 failed"), (0, 0));
+        assert_eq!(stories("  ✓   7 stories/a.story.ts:1:1 › 2 passed (1.0s)"), (0, 0));
     }
 
     #[test]

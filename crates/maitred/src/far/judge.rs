@@ -115,6 +115,10 @@ pub fn answer(call: &Call, body: Value) -> Option<Answer> {
         Call::History { .. } => read(body, Answer::History),
         Call::Audit { .. } => read(body, Answer::Audit),
         Call::Explain { .. } => read(body, Answer::Explain),
+        Call::Overview(_) => read(body, Answer::Overview),
+        Call::Series { .. } => read(body, |series| Answer::Series(Box::new(series))),
+        Call::Preview { .. } => read(body, Answer::Preview),
+        Call::Namespaces {} => read(body, Answer::Namespaces),
         Call::Deploy { .. } | Call::EndRun { .. } | Call::ResetRate { .. } => read(body, Answer::Done),
         // The limit as it then is; without one if it is gone by then.
         Call::Declare(_)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use maitred_api::{AcquireFields, BatchItem, Call, Given};
+use maitred_api::{AcquireFields, BatchItem, Call, Given, OverviewFields};
 use maitred_engine::time::parse_duration;
 use reqwest::{Method, Url};
 use serde_json::{Value, json};
@@ -112,8 +112,29 @@ fn read_route(call: &Call) -> Option<Route> {
             .query("limit", limit.clone())
             .query("before", before.clone()),
         Call::Explain { what } => Route::new(Method::GET, "explain").query("what", Some(what.clone())),
+        Call::Overview(fields) => overview(fields),
+        Call::Series { limit: name, range } => {
+            limit(Method::GET, name, "/series")?.query("range", given_text(range))
+        }
+        Call::Preview { limit: name, capacity, max_hold } => limit(Method::GET, name, "/preview")?
+            .query("capacity", given_text(capacity))
+            .query("max_hold", given_text(max_hold)),
+        Call::Namespaces {} => Route::new(Method::GET, "namespaces"),
         _ => return None,
     })
+}
+
+fn overview(fields: &OverviewFields) -> Route {
+    let text = |value: Value| value.as_str().map(ToOwned::to_owned);
+    Route::new(Method::GET, "overview")
+        .query("limit", fields.limit.clone())
+        .query("text", fields.text.clone())
+        .query("health", fields.health.and_then(|health| text(json!(health))))
+        .query("only", fields.only.and_then(|only| text(json!(only))))
+        .query("sort", text(json!(fields.sort)))
+        .query("reverse", fields.reverse.then(|| "true".to_owned()))
+        .query("skip", (fields.skip > 0).then(|| fields.skip.to_string()))
+        .query("most", fields.most.map(|most| most.to_string()))
 }
 
 fn limit(method: Method, name: &str, rest: &str) -> Option<Route> {

@@ -164,6 +164,7 @@ fn bare_slot(slot: &str) -> SlotInfo {
         lapses_at: None,
         expires_at: None,
         laps: None,
+        run_ended_at: None,
     }
 }
 

@@ -136,7 +136,7 @@ fn deploy(limits: &[NamedLimit]) -> Result<Vec<Declaration>, Problem> {
     Ok(set)
 }
 
-fn capacity(limit: &LimitName, given: &Given) -> Result<u32, Problem> {
+pub fn capacity(limit: &LimitName, given: &Given) -> Result<u32, Problem> {
     let most = u64::from(bounds::CAPACITY_MAX);
     match given.whole_number() {
         Some(number) if (1..=most).contains(&number) => Ok(number as u32),
@@ -150,7 +150,7 @@ fn capacity(limit: &LimitName, given: &Given) -> Result<u32, Problem> {
     }
 }
 
-fn max_hold(limit: &LimitName, given: &Given) -> Result<Millis, Problem> {
+pub fn max_hold(limit: &LimitName, given: &Given) -> Result<Millis, Problem> {
     match duration(given) {
         Some(ms) if (1..=bounds::MAX_HOLD_MAX_MS).contains(&ms) => Ok(ms),
         _ => bad(

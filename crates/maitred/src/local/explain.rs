@@ -62,7 +62,7 @@ fn explained(engine: &Engine, ns: &str, view: &SlotView, now: Millis) -> Explain
     let slot = answer::slot_info(view);
     if slot.state != SlotState::Queued {
         let text = holding_text(&slot, now);
-        return ExplainedSlot { slot, text, limits: Vec::new(), next_due_at: None };
+        return ExplainedSlot { slot, text, waits_for: Vec::new(), next_due_at: None };
     }
     let places = engine.places(ns, view.slot.as_str());
     let limits: Vec<ExplainedLimit> = view
@@ -76,7 +76,7 @@ fn explained(engine: &Engine, ns: &str, view: &SlotView, now: Millis) -> Explain
         .collect();
     let next_due_at = limits.iter().filter(|limit| limit.block != Block::None).filter_map(next_due).max();
     let text = waiting_text(&slot, &limits, now);
-    ExplainedSlot { slot, text, limits, next_due_at }
+    ExplainedSlot { slot, text, waits_for: limits, next_due_at }
 }
 
 fn explained_limit(engine: &Engine, ns: &str, limit: &LimitView, weight: u32, place: u64) -> ExplainedLimit {

@@ -166,7 +166,7 @@ fn trouble(error: HistoryError) -> Problem {
 }
 
 /// SQLite may wait for a disk; the callers' threads must not.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let gone = |_| Err(Problem::new(Reason::Internal, "the look into the history did not end"));

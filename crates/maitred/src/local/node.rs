@@ -25,6 +25,7 @@ use super::{
     clock::boot_ms,
     history::History,
     sequencer::{COMMAND_BYTES_MAX, CUT_OFF_MS, Input},
+    series::Series,
     shell::{Answered, Message, Reply, gone, unknown},
     stream::Stream,
 };
@@ -66,6 +67,7 @@ pub struct Node {
     pub(super) heard_at: Arc<AtomicU64>,
     /// None if it could not be opened: the limiter does not need it.
     pub(super) history: Option<History>,
+    pub(super) series: Arc<Series>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
@@ -84,8 +86,16 @@ impl Node {
         Answering::looking(async move {
             match call {
                 Call::History { .. } | Call::Audit { .. } => node.look_back(&context, call).await,
-                Call::Explain { ref what } => node.explain(&context, what.clone()).await,
-                call => node.read(&context, call).await,
+                Call::Overview(fields) => node.overview(&context, fields).await,
+                Call::Series { limit, range } => node.limit_series(&context, &limit, &range).await,
+                call => {
+                    let mut answer = match call {
+                        Call::Explain { what } => node.explain(&context, what).await?,
+                        call => node.read(&context, call).await?,
+                    };
+                    node.mark_orphans(&context, &mut answer);
+                    Ok(answer)
+                }
             }
         })
     }

@@ -1,14 +1,14 @@
 //! What a reading call answers, from the engine at one revision.
 
 use maitred_api::{
-    Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, Problem, Reason,
-    RunAnswer, RunInfo, RunsAnswer,
+    Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamespacesAnswer,
+    Problem, Reason, RunAnswer, RunInfo, RunsAnswer,
 };
 use maitred_engine::Engine;
 
 use super::{
     answer::{self, AsOf},
-    check, explain,
+    check, explain, preview,
 };
 
 const PAGE: u32 = 100;
@@ -25,6 +25,19 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
                 (views.len() == most).then(|| views.last().map(|view| view.limit.to_string())).flatten();
             let limits = views.iter().map(answer::limit_info).collect();
             Ok(Answer::Limits(LimitsAnswer { limits, next, revision, as_of: at }))
+        }
+        // The node puts it together from all of them.
+        Call::Overview(_) => {
+            let limits = engine.limits(ns, None, usize::MAX).iter().map(answer::limit_info).collect();
+            Ok(Answer::Limits(LimitsAnswer { limits, next: None, revision, as_of: at }))
+        }
+        Call::Namespaces {} => {
+            let namespaces = engine.namespaces().iter().map(ToString::to_string).collect();
+            Ok(Answer::Namespaces(NamespacesAnswer { namespaces, revision, as_of: at }))
+        }
+        Call::Preview { limit, capacity, max_hold } => {
+            let limit = check::limit_name(limit)?;
+            preview::preview(engine, ns, &limit, capacity, max_hold, as_of).map(Answer::Preview)
         }
         Call::Limit { limit } => {
             let limit = limit_info(engine, ns, limit)?;

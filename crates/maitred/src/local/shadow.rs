@@ -5,7 +5,7 @@
 //! The history is written before the snapshot that covers the same records is kept. So after a restart from the
 //! newest snapshot no record is missing from the history, and those that are in it already are passed over.
 
-use std::{io::ErrorKind, time::Duration};
+use std::{io::ErrorKind, sync::Arc, time::Duration};
 
 use maitred_journal::{Archive, JournalError, Position};
 use tokio::sync::watch;
@@ -14,6 +14,7 @@ use super::{
     follower::{Follower, Halt},
     history::{Progress, Rows, Store},
     open,
+    series::{Gathered, Series},
 };
 
 /// A snapshot is made when this many records came since the last.
@@ -28,6 +29,7 @@ pub struct Shadow {
     pub head: watch::Receiver<Position>,
     pub store: Option<Store>,
     pub progress: watch::Sender<Progress>,
+    pub series: Arc<Series>,
     pub snapshot_every: Position,
 }
 
@@ -36,15 +38,18 @@ impl Shadow {
     pub async fn run(mut self) -> Result<(), Halt> {
         let mut follower = open::newest_snapshot(&mut *self.archive).await?;
         self.mark_gap(&follower);
+        follower.engine().inspect(|engine| self.series.begin(engine));
         let mut kept = follower.head();
         let mut kept_before = None;
         let mut next = kept + self.snapshot_every;
         loop {
             let writer_is_gone = self.head.changed().await.is_err();
+            self.series.at_work(true);
             if !writer_is_gone {
                 tokio::time::sleep(GATHER).await;
             }
             self.follow(&mut follower).await?;
+            self.series.at_work(false);
             if follower.head() >= next {
                 next = follower.head() + self.snapshot_every;
                 if self.save(&follower, kept_before).await? {
@@ -72,11 +77,14 @@ impl Shadow {
             let filled_to = self.store.as_ref().map_or(Position::MAX, Store::filled_to);
             let mut rows = Rows::default();
             for record in &records {
-                follower.take(record, |_, _, command, _, events| {
+                let mut gathered = Gathered::default();
+                follower.take(record, |engine, _, command, _, events| {
+                    gathered.add(engine, events);
                     if record.position > filled_to {
                         rows.add(record.position, command, events);
                     }
                 })?;
+                follower.engine().inspect(|engine| self.series.record(engine, std::mem::take(&mut gathered)));
             }
             self.fill(follower, &rows);
         }

@@ -17,6 +17,7 @@ use super::{
     metrics::Counters,
     open::{self, Opened},
     sequencer::Sequencer,
+    series::Series,
     shadow::{SNAPSHOT_EVERY, Shadow},
     shell::{Desk, Shell},
     stream::Stream,
@@ -65,7 +66,9 @@ impl Node {
         let (head, head_seen) = watch::channel(follower.head());
         let (progress, progress_seen) = watch::channel(Progress::default());
         let (store, reader) = open_history(options.folder.as_deref(), follower.head());
+        let series = Arc::new(Series::new());
         let shadow = Shadow {
+            series: Arc::clone(&series),
             archive: journal.archive(),
             head: head_seen,
             store,
@@ -115,6 +118,7 @@ impl Node {
             stream,
             heard_at,
             history: reader.map(|reader| History { reader: Arc::new(reader), progress: progress_seen }),
+            series,
             threads: Arc::new(Mutex::new(vec![sequencer, shadow])),
         })
     }

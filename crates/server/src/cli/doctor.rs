@@ -126,7 +126,7 @@ async fn calls(session: &Session) -> Vec<Finding> {
             "see the server's log; limits work without it",
         )),
     }
-    findings.extend(limits::findings(session, &all).await);
+    findings.extend(limits::findings(&all));
     findings
 }
 

@@ -59,7 +59,7 @@ fn story(answer: &ExplainAnswer) -> Sheet {
         lines.extend(answer.slots.iter().map(|slot| format!("  {}: {}", slot.slot.slot, slot.text)));
     }
     let waiting =
-        answer.slots.iter().flat_map(|slot| &slot.limits).filter(|limit| limit.block != Block::None);
+        answer.slots.iter().flat_map(|slot| &slot.waits_for).filter(|limit| limit.block != Block::None);
     lines.extend(waiting.flat_map(|limit| holders(limit, answer.as_of)));
     lines.extend(answer.ended.iter().map(|end| ended(end, answer.as_of)));
     Sheet { names: vec![""], rows: lines.into_iter().map(|line| vec![line]).collect() }
@@ -104,7 +104,7 @@ fn facts(answer: &ExplainAnswer) -> Sheet {
 /// A slot that does not wait has one row without a limit.
 fn rows(slot: &ExplainedSlot) -> Vec<Vec<String>> {
     let state = slot.slot.state.as_str();
-    if slot.limits.is_empty() {
+    if slot.waits_for.is_empty() {
         return vec![bare(&slot.slot.slot, state)];
     }
     let row = |limit: &ExplainedLimit| {
@@ -122,7 +122,7 @@ fn rows(slot: &ExplainedSlot) -> Vec<Vec<String>> {
             next.map(|at| at.to_string()).unwrap_or_default(),
         ]
     };
-    slot.limits.iter().map(row).collect()
+    slot.waits_for.iter().map(row).collect()
 }
 
 fn end_row(end: &EndedSlot) -> Vec<String> {

@@ -37,7 +37,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::{
     cli::failure::Failure,
     http,
-    serve::{self, ServeError, ServeOptions},
+    serve::{self, DevOptions, ServeError, ServeOptions},
 };
 
 /// A durable limiter: how many pieces of one kind of work run at once, and who is next
@@ -65,7 +65,7 @@ enum Verb {
     Serve(ServeOptions),
     /// Run a throw-away server with limits to play with
     #[command(after_help = DEV_HELP)]
-    Dev(ServeOptions),
+    Dev(DevOptions),
     /// See and operate limits
     Limits(limits::LimitsArgs),
     /// Take a slot and print its id; the slot outlives the command
@@ -121,6 +121,7 @@ Examples:
 const DEV_HELP: &str = "\
 Examples:
   maitred dev
+  maitred dev --open                                    # and see it in a browser
   maitred dev --listen 127.0.0.1:8000 --config limits.toml";
 
 /// Reads the command line, does what it says, and tells the exit status.

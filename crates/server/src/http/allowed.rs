@@ -30,7 +30,11 @@ pub fn needed(call: &Call) -> Role {
         | Call::Keys { .. }
         | Call::History { .. }
         | Call::Audit { .. }
-        | Call::Explain { .. } => Role::Read,
+        | Call::Explain { .. }
+        | Call::Overview(_)
+        | Call::Series { .. }
+        | Call::Preview { .. }
+        | Call::Namespaces {} => Role::Read,
         Call::SetCapacity { .. }
         | Call::ResetCapacity { .. }
         | Call::SetMaxHold { .. }
@@ -120,6 +124,8 @@ fn named(call: &Call) -> Vec<&str> {
         | Call::Pause { limit }
         | Call::Resume { limit }
         | Call::Limit { limit }
+        | Call::Series { limit, .. }
+        | Call::Preview { limit, .. }
         | Call::LimitSlots { limit, .. } => vec![limit],
         Call::History { limit, .. } | Call::Audit { limit, .. } => limit.iter().map(String::as_str).collect(),
         _ => Vec::new(),
@@ -128,6 +134,14 @@ fn named(call: &Call) -> Vec<&str> {
 
 fn covers_slot(grant: &Grant, slot: &SlotInfo) -> bool {
     slot.limits.iter().all(|share| grant.covers(&share.limit))
+}
+
+/// The call, looking only at what the grant covers where that is counted and paged.
+pub fn bounded(grant: &Grant, mut call: Call) -> Call {
+    if let Call::Overview(fields) = &mut call {
+        fields.prefixes.clone_from(&grant.limits);
+    }
+    call
 }
 
 /// The answer without what the grant does not cover.

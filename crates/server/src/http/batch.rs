@@ -6,7 +6,7 @@ use maitred_api::{
 use super::{
     App,
     admit::is_refusable,
-    allowed::shown,
+    allowed::{bounded, shown},
     ask::{Asker, Caller, ChangeHeaders},
     body::{Fields, LARGE},
     keys::masked,
@@ -37,7 +37,8 @@ pub async fn batch(
 async fn carried_out(app: &App, asker: &Asker, items: Vec<BatchItem>) -> Vec<Result<Answer, Problem>> {
     let mut refused = Vec::with_capacity(items.len());
     let mut allowed = Vec::with_capacity(items.len());
-    for item in items {
+    for mut item in items {
+        item.call = bounded(&asker.grant, item.call);
         let verdict = app.allow(asker, &item.call).await;
         if verdict.is_ok() {
             allowed.push(item);

@@ -17,10 +17,10 @@ use super::{
     App, admit, batch, clock, events,
     finish::finish,
     guard::guard,
-    health, keys, limits, looking_back,
+    health, keys, limits, looking_back, overview,
     problem::Failure,
     rules::{ROLE, obeyed, rules},
-    runs, slots,
+    runs, slots, studio,
 };
 use crate::token::Role;
 
@@ -79,6 +79,11 @@ fn looks() -> Routes {
     Routes::new()
         .routes(routes!(limits::list_limits))
         .routes(routes!(limits::show_limit))
+        .routes(routes!(overview::overview))
+        .routes(routes!(overview::limit_series))
+        .routes(routes!(overview::preview_change))
+        .routes(routes!(overview::list_namespaces))
+        .routes(routes!(overview::whoami))
         .routes(routes!(limits::list_limit_slots))
         .routes(routes!(slots::show_slot))
         .routes(routes!(runs::list_runs))
@@ -133,6 +138,7 @@ pub fn router(app: App) -> Router {
     let routes = if app.manual_clock { with_clock() } else { always() };
     let (router, api) = routes.split_for_parts();
     router
+        .merge(studio::routes())
         .fallback(no_such_route)
         .method_not_allowed_fallback(no_such_method)
         .layer(middleware::from_fn_with_state(rules(&api), obeyed))
@@ -148,7 +154,10 @@ pub fn openapi_json() -> String {
 }
 
 async fn no_such_route() -> Failure {
-    Failure::new(Reason::NotFound, "there is no such route; all routes are under /v1, see /openapi.json")
+    Failure::new(
+        Reason::NotFound,
+        "there is no such route; the web UI is at /studio, all others are under /v1, see /openapi.json",
+    )
 }
 
 async fn no_such_method(method: Method) -> Failure {

@@ -8,6 +8,11 @@ pub fn print(options: &ServeOptions, addr: SocketAddr, wants_token: bool) {
     anstream::println!("{}", text(options, addr, wants_token));
 }
 
+/// Where the web UI is.
+pub fn studio(addr: SocketAddr) -> String {
+    format!("http://{addr}/studio")
+}
+
 fn text(options: &ServeOptions, addr: SocketAddr, wants_token: bool) -> String {
     let data = match (&options.journal, &options.data) {
         // Its URL may hold a password.
@@ -20,13 +25,14 @@ fn text(options: &ServeOptions, addr: SocketAddr, wants_token: bool) -> String {
         false => "none needed on this machine",
     };
     let version = env!("CARGO_PKG_VERSION");
+    let studio = studio(addr);
     let flag = if addr.port() == 7654 && addr.ip().is_loopback() {
         String::new()
     } else {
         format!(" --url http://{addr}")
     };
     format!(
-        "maitred {version} listens on http://{addr}\n  data   {data}\n  token  {token}\n  next   maitred limits list{flag}"
+        "maitred {version} listens on http://{addr}\n  data   {data}\n  studio {studio}\n  token  {token}\n  next   maitred limits list{flag}"
     )
 }
 
@@ -48,7 +54,7 @@ mod tests {
         let addr = "127.0.0.1:7654".parse().unwrap();
         let expected = format!(
             "maitred {} listens on http://127.0.0.1:7654\n  data   /var/lib/maitred (kept)\n  \
-             token  none needed on this machine\n  next   maitred limits list",
+             studio http://127.0.0.1:7654/studio\n  token  none needed on this machine\n  next   maitred limits list",
             env!("CARGO_PKG_VERSION")
         );
         assert_eq!(text(&options, addr, false), expected);

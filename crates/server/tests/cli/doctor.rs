@@ -34,8 +34,13 @@ fn leaks_and_stuck_limits_are_found_with_what_to_do() {
         findings.iter().find(|finding| finding["check"] == check).cloned().unwrap_or_default()
     };
     assert_eq!(finding("limit leaky")["verdict"], "fail");
-    assert_eq!(finding("limit leaky")["found"], "leaks: 3 of 3 slots in the last hour ended by max hold");
-    assert_eq!(finding("limit off")["fix"], "maitred limits resume off");
+    let found = finding("limit leaky")["found"].to_string();
+    assert!(
+        found.contains("leaking: 3 of 3 slots in the last hour were taken back at their max hold"),
+        "{found}"
+    );
+    let fix = finding("limit off")["fix"].to_string();
+    assert!(fix.contains("maitred limits resume off"), "{fix}");
     // This server's clock stands far from this machine's.
     assert_eq!(finding("clocks")["verdict"], "warn");
     assert_eq!((&report["failed"], &report["warned"]), (&1.into(), &2.into()));

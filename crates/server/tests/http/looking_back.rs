@@ -76,9 +76,13 @@ async fn acts_are_in_the_audit() {
 async fn explanations_by_name_and_by_slot() {
     let rig = told().await;
     let run: ExplainAnswer = read(rig.get("/v1/explain?what=r-c").await);
-    assert_eq!((run.kind, run.slots[0].limits[0].place), (ExplainedKind::Run, 1));
+    assert_eq!((run.kind, run.slots[0].waits_for[0].place), (ExplainedKind::Run, 1));
     let slot: ExplainAnswer = read(rig.get("/v1/slots/c/explain").await);
     assert_eq!((slot.kind, slot.slots[0].slot.slot.as_str()), (ExplainedKind::Slot, "c"));
+    assert_eq!(
+        slot.slots[0].slot.limits[0].limit, "voice",
+        "what it names and what it waits for are two things"
+    );
     assert!(slot.text.contains("1 of 1"), "{}", slot.text);
     rig.get("/v1/explain").await.refused(400, "invalid_argument");
 }

@@ -99,7 +99,7 @@ async fn a_hang_up_signal_loads_the_limits_again() {
     fs::write(&file, limits(1)).unwrap();
     let mut process = start(folder.path(), &["dev"]);
     let mut rest = String::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         process.stdout.read_line(&mut rest).unwrap();
     }
     assert!(

@@ -139,7 +139,8 @@ fn parse(bytes: &[u8]) -> Option<Heard> {
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
     let head = head.replace("\r\n", "\n").to_lowercase();
-    let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: "))?.parse().ok()?;
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = if status == 304 { 0 } else { length?.parse().ok()? };
     (body.len() >= length).then(|| Heard { status, head, body: body.to_owned() })
 }
 

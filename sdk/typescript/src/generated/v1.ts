@@ -344,6 +344,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/limits/{limit}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a change of a limit would do. Changes nothing. */
+        get: operations["preview_change"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/limits/{limit}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a limit did over time. */
+        get: operations["limit_series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/limits/{limit}/slots": {
         parameters: {
             query?: never;
@@ -353,6 +387,44 @@ export interface paths {
         };
         /** The slots of the limit: busy ones, reserved ones, then the queue in order, all at one revision. */
         get: operations["list_limit_slots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The namespaces that exist. */
+        get: operations["list_namespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The limits with their health: searched, sorted, a page at a time.
+         * @description How they stand is exact at `revision`; what they did (health, waits, expiries, floor) is known since the server
+         *     began to look, and a few records behind at the most.
+         */
+        get: operations["overview"];
         put?: never;
         post?: never;
         delete?: never;
@@ -521,6 +593,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/whoami": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the server takes the caller for: the token's name, role and limits. */
+        get: operations["whoami"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -559,7 +648,7 @@ export interface components {
             task: string;
         };
         /** @description The answer to a [`Call`] that was done. */
-        Answer: components["schemas"]["ReleaseAnswer"] | components["schemas"]["SlotAnswer"] | components["schemas"]["Decision"] | components["schemas"]["LimitSlotsAnswer"] | components["schemas"]["LimitAnswer"] | components["schemas"]["LimitsAnswer"] | components["schemas"]["RunAnswer"] | components["schemas"]["RunsAnswer"] | components["schemas"]["KeysAnswer"] | components["schemas"]["HistoryAnswer"] | components["schemas"]["AuditAnswer"] | components["schemas"]["ExplainAnswer"] | components["schemas"]["DoneAnswer"];
+        Answer: components["schemas"]["ReleaseAnswer"] | components["schemas"]["SlotAnswer"] | components["schemas"]["Decision"] | components["schemas"]["LimitSlotsAnswer"] | components["schemas"]["PreviewAnswer"] | components["schemas"]["SeriesAnswer"] | components["schemas"]["LimitAnswer"] | components["schemas"]["OverviewAnswer"] | components["schemas"]["LimitsAnswer"] | components["schemas"]["NamespacesAnswer"] | components["schemas"]["RunAnswer"] | components["schemas"]["RunsAnswer"] | components["schemas"]["KeysAnswer"] | components["schemas"]["HistoryAnswer"] | components["schemas"]["AuditAnswer"] | components["schemas"]["ExplainAnswer"] | components["schemas"]["DoneAnswer"];
         AuditAnswer: {
             /** @description Newest first. */
             acts: components["schemas"]["AuditEntry"][];
@@ -723,6 +812,26 @@ export interface components {
             /** @enum {string} */
             op: "explain";
             what: string;
+        } | (components["schemas"]["OverviewFields"] & {
+            /** @enum {string} */
+            op: "overview";
+        }) | {
+            limit: string;
+            /** @enum {string} */
+            op: "series";
+            /** @description How far back: at most 24 h, an hour if absent. Steps of 10 s up to an hour, else of a minute. */
+            range?: components["schemas"]["Given"];
+        } | {
+            /** @description A number, or `reset`; as it is, if absent. */
+            capacity?: components["schemas"]["Given"];
+            limit: string;
+            /** @description A duration, or `reset`; as it is, if absent. */
+            max_hold?: components["schemas"]["Given"];
+            /** @enum {string} */
+            op: "preview";
+        } | {
+            /** @enum {string} */
+            op: "namespaces";
         } | {
             after?: string | null;
             key?: string | null;
@@ -880,17 +989,23 @@ export interface components {
             weight: number;
         };
         ExplainedSlot: components["schemas"]["SlotInfo"] & {
-            /** @description For a slot that waits: how things stand in each limit it names. */
-            limits: components["schemas"]["ExplainedLimit"][];
             /**
              * Format: int64
              * @description When the next place of a limit that blocks comes back at the latest. Absent if none is held.
              */
             next_due_at?: number | null;
             text: string;
+            /** @description For a slot that waits: how things stand in each limit it names. */
+            waits_for: components["schemas"]["ExplainedLimit"][];
         };
         /** @description A whole number, also as text; where a duration is asked for, milliseconds or text such as `45m`. */
         Given: number | string;
+        /** @description How many limits have this health. */
+        HealthCount: {
+            health: components["schemas"]["LimitHealth"];
+            /** Format: int32 */
+            limits: number;
+        };
         HistoryAnswer: {
             /** @description Newest first. */
             ends: components["schemas"]["EndedSlot"][];
@@ -933,6 +1048,16 @@ export interface components {
             /** @description `45m`, `1h30m`, … or milliseconds: 1 ms to 30 days. Required. */
             max_hold?: components["schemas"]["Given"];
         };
+        /**
+         * @description Only limits of which this is true.
+         * @enum {string}
+         */
+        LimitFilter: "overridden" | "waiting" | "paused" | "retired";
+        /**
+         * @description What the numbers of a limit say together.
+         * @enum {string}
+         */
+        LimitHealth: "leaking" | "stuck" | "stalled" | "saturated" | "unknown" | "ok";
         /** @description A limit as it is. */
         LimitInfo: {
             /**
@@ -981,6 +1106,48 @@ export interface components {
         };
         /** @enum {string} */
         LimitKind: "rate" | "concurrency";
+        /**
+         * @description By what the list is sorted; equal ones by name.
+         * @enum {string}
+         */
+        LimitOrder: "attention" | "name" | "health" | "used" | "capacity" | "waiting" | "oldest_wait" | "oldest_hold" | "wait_p50" | "wait_p99" | "expired" | "max_hold";
+        /** @description A limit with what its last day says about it. */
+        LimitOverview: components["schemas"]["LimitInfo"] & {
+            /** @description What to do about it. Empty where nothing is wrong. */
+            advice: string;
+            /**
+             * Format: int64
+             * @description When the queue will be empty at the pace of the last 10 minutes, if nobody joins.
+             */
+            drains_in_ms?: number | null;
+            /** @description What the verdict was made from, in words. Empty where nothing is wrong. */
+            evidence: string;
+            /**
+             * Format: int64
+             * @description Slots taken back at their max hold in the last 24 hours.
+             */
+            expired_24h: number;
+            /** @description The lowest number of available places in each of the last 60 minutes, the oldest first; null where unknown. */
+            floor: (number | null)[];
+            health: components["schemas"]["LimitHealth"];
+            /**
+             * Format: int32
+             * @description Busy slots whose run has ended.
+             */
+            held_by_ended_runs: number;
+            /**
+             * Format: int64
+             * @description From when on the limit's numbers are known to this server.
+             */
+            known_since: number;
+            /**
+             * Format: int64
+             * @description Of the grants in the last 15 minutes: how long they had waited.
+             */
+            wait_p50_ms?: number | null;
+            /** Format: int64 */
+            wait_p99_ms?: number | null;
+        };
         LimitsAnswer: {
             /** Format: int64 */
             as_of: number;
@@ -1053,11 +1220,94 @@ export interface components {
             max_hold?: components["schemas"]["Given"];
             name: string;
         };
+        /** @description The namespaces that exist. */
+        NamespacesAnswer: {
+            /** Format: int64 */
+            as_of: number;
+            /** @description By name. */
+            namespaces: string[];
+            /** Format: int64 */
+            revision: number;
+        };
+        /** @description A page of limits, all of it at one revision. */
+        OverviewAnswer: {
+            /** Format: int64 */
+            as_of: number;
+            /** @description Of all limits, those of each health that there are any of. */
+            health: components["schemas"]["HealthCount"][];
+            limits: components["schemas"]["LimitOverview"][];
+            /**
+             * Format: int32
+             * @description Those that fit what was asked.
+             */
+            matching: number;
+            /** Format: int64 */
+            revision: number;
+            /**
+             * Format: int32
+             * @description All limits of the namespace.
+             */
+            total: number;
+        };
+        /** @description Which limits, in which order. */
+        OverviewFields: {
+            health?: components["schemas"]["LimitHealth"] | null;
+            /** @description This limit only. */
+            limit?: string | null;
+            /**
+             * Format: int32
+             * @description How many at the most.
+             */
+            most?: number | null;
+            only?: components["schemas"]["LimitFilter"] | null;
+            /** @description The other way round: numbers come largest first, names from a, unless this is true. */
+            reverse?: boolean;
+            /**
+             * Format: int32
+             * @description How many of those that fit to pass over.
+             */
+            skip?: number;
+            sort?: components["schemas"]["LimitOrder"];
+            /** @description Names that have this in them. */
+            text?: string | null;
+        };
         PlaceInfo: {
             /** Format: int64 */
             expires_at: number;
             key: string;
             task: string;
+        };
+        /** @description What a change of a limit would do, if it were made at this revision. Nothing was done. */
+        PreviewAnswer: {
+            /** Format: int64 */
+            as_of: number;
+            /**
+             * Format: int32
+             * @description In force after the change.
+             */
+            capacity: number;
+            /** @description The same in words, a sentence each. */
+            effects: string[];
+            limit: string;
+            /** Format: int64 */
+            max_hold_ms: number;
+            /**
+             * Format: int32
+             * @description Waiting slots that would not fit any more, however long they wait.
+             */
+            never_fit: number;
+            /**
+             * Format: int64
+             * @description By how much busy and reserved slots would exceed the capacity; they stay.
+             */
+            over: number;
+            /** Format: int64 */
+            revision: number;
+            /**
+             * Format: int32
+             * @description Waiting slots that would be granted at once.
+             */
+            starts: number;
         };
         /** @description The answer that a call was not done, or that nobody knows. */
         Problem: {
@@ -1161,6 +1411,39 @@ export interface components {
         };
         /** @enum {string} */
         RunStatus: "succeeded" | "failed" | "cancelled";
+        /** @description What a limit did over time, in steps of equal length, the oldest first: each list has one number a step. */
+        SeriesAnswer: {
+            /** Format: int64 */
+            as_of: number;
+            /** @description When each step began. */
+            at: number[];
+            /** @description The lowest number of available places in the step. */
+            available_min: (number | null)[];
+            capacity: (number | null)[];
+            expired: number[];
+            grants: number[];
+            /**
+             * Format: int64
+             * @description What was before this is not known to this server: it began, or kept no more.
+             */
+            known_since: number;
+            /** @description Reservations that lapsed. */
+            lapsed: number[];
+            left: number[];
+            limit: string;
+            released: number[];
+            /** Format: int64 */
+            revision: number;
+            run_ended: number[];
+            /** Format: int64 */
+            step_ms: number;
+            timed_out: number[];
+            /** @description How long those that were granted in the step had waited, to about 6 percent. */
+            wait_p50_ms: (number | null)[];
+            wait_p99_ms: (number | null)[];
+            /** @description The highest number of slots in the queue. */
+            waiting_max: (number | null)[];
+        };
         SlotAnswer: components["schemas"]["SlotInfo"] & {
             /** Format: int64 */
             as_of: number;
@@ -1210,6 +1493,11 @@ export interface components {
             /** Format: int64 */
             queued_at?: number | null;
             run?: string | null;
+            /**
+             * Format: int64
+             * @description When its run ended, if it is held on after that. Absent also if that was before what this server remembers.
+             */
+            run_ended_at?: number | null;
             slot: string;
             state: components["schemas"]["SlotState"];
             workflow?: string | null;
@@ -1244,6 +1532,16 @@ export interface components {
         WeightedLimit: {
             limit: string;
             weight?: components["schemas"]["Given"];
+        };
+        /** @description What the server takes the caller for. */
+        WhoamiAnswer: {
+            /** @description Only limits whose names begin with one of these; all, if there are none. */
+            limits: string[];
+            /** @description The name of the token, if it has one. */
+            name?: string | null;
+            /** @description `read`, `operate` or `admin`. */
+            role: string;
+            version: string;
         };
         WindowInfo: {
             /** Format: int64 */
@@ -2480,6 +2778,110 @@ export interface operations {
             };
         };
     };
+    preview_change: {
+        parameters: {
+            query?: {
+                /** @description A whole number, or `reset`; as it is, if absent. */
+                capacity?: string;
+                /** @description `45m`, milliseconds, or `reset`; as it is, if absent. */
+                max_hold?: string;
+                /** @description Wait until at least this revision can be seen. */
+                min_revision?: number;
+            };
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                limit: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreviewAnswer"];
+                };
+            };
+        };
+    };
+    limit_series: {
+        parameters: {
+            query?: {
+                /** @description Wait until at least this revision can be seen. */
+                min_revision?: number;
+                /** @description `15m`, `6h`, …: 1 m to 24 h, 1 h if absent. Steps of 10 s up to an hour, else of a minute. */
+                range?: string;
+            };
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                limit: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesAnswer"];
+                };
+            };
+        };
+    };
     list_limit_slots: {
         parameters: {
             query?: {
@@ -2529,6 +2931,113 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LimitSlotsAnswer"];
+                };
+            };
+        };
+    };
+    list_namespaces: {
+        parameters: {
+            query?: {
+                /** @description Wait until at least this revision can be seen. */
+                min_revision?: number;
+            };
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamespacesAnswer"];
+                };
+            };
+        };
+    };
+    overview: {
+        parameters: {
+            query?: {
+                health?: "leaking" | "stuck" | "stalled" | "saturated" | "unknown" | "ok";
+                /** @description This limit only. */
+                limit?: string;
+                /** @description Wait until at least this revision can be seen. */
+                min_revision?: number;
+                /** @description How many at the most. */
+                most?: number;
+                only?: "overridden" | "waiting" | "paused" | "retired";
+                /** @description The other way round: numbers come largest first, names from a, unless this is true. */
+                reverse?: boolean;
+                /** @description How many of those that fit to pass over. */
+                skip?: number;
+                sort?: "attention" | "name" | "health" | "used" | "capacity" | "waiting" | "oldest_wait" | "oldest_hold" | "wait_p50" | "wait_p99" | "expired" | "max_hold";
+                /** @description Names that have this in them. */
+                text?: string;
+            };
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewAnswer"];
                 };
             };
         };
@@ -2995,6 +3504,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReleaseAnswer"];
+                };
+            };
+        };
+    };
+    whoami: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhoamiAnswer"];
                 };
             };
         };
