@@ -127,7 +127,7 @@ impl Caller {
             wait: if waits { "2s".into() } else { Default::default() },
             ..AcquireFields::default()
         };
-        let asked = Asked::Acquire { slot: slot.to_owned(), limit: limit.to_owned() };
+        let asked = Asked::Acquire { slot: slot.to_owned(), limit: limit.to_owned(), waits };
         self.ask(asked, Call::Acquire(fields)).await
     }
 

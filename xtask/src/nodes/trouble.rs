@@ -64,7 +64,7 @@ impl Trouble {
             Kind::DatabaseKilled => {
                 database.kill()?;
                 sleep(Duration::from_millis(self.chance.below(1_000))).await;
-                database.start_again()?;
+                tokio::task::block_in_place(|| database.start_again())?;
             }
             Kind::DatabaseStopped => {
                 database.pause(true)?;
@@ -73,7 +73,7 @@ impl Trouble {
             }
             Kind::SessionsEnded => {
                 for _ in 0..5 {
-                    database.sql(SESSIONS)?;
+                    tokio::task::block_in_place(|| database.sql(SESSIONS))?;
                     sleep(Duration::from_millis(self.chance.below(40))).await;
                 }
             }
