@@ -30,14 +30,14 @@ export async function acquireStep({ slot, limit, timeoutMs, ...fields }: Acquire
   const { workflowRunId: run, workflowName } = getWorkflowMetadata();
   const workflow = fields.workflow ?? shortName(workflowName);
   const body = { slot, limit, run, timeout: timeoutMs, ...fields, workflow };
-  return standing(slot, () => new Http().askOnce<SlotAnswer>('POST', '/v1/slots', { body }));
+  return standing(slot, () => limiter().askOnce<SlotAnswer>('POST', '/v1/slots', { body }));
 }
 acquireStep.maxRetries = RETRIES;
 
 /** Makes a reserved slot busy, now that the run has it on record, and answers how it then stands. */
 export async function confirmStep(slot: string): Promise<Standing> {
   'use step';
-  return standing(slot, () => new Http().askOnce<SlotAnswer>('POST', `/v1/slots/${slot}/confirm`));
+  return standing(slot, () => limiter().askOnce<SlotAnswer>('POST', `/v1/slots/${slot}/confirm`));
 }
 confirmStep.maxRetries = RETRIES;
 
@@ -48,9 +48,10 @@ confirmStep.maxRetries = RETRIES;
 export async function releaseSlot(slotId: string): Promise<{ released: boolean }> {
   'use step';
   const path = `/v1/slots/${encodeURIComponent(slotId)}/release`;
-  // The same id on every try: a retry of a release whose answer was lost answers what the first one did.
-  const id = getStepMetadata().stepId;
-  const answer = await settled(() => new Http().askOnce<ReleaseAnswer>('POST', path, { id }));
+  // As a step of its own it has one id for all tries: a retry whose answer was lost answers what the first one did.
+  const { stepName, stepId } = getStepMetadata();
+  const id = shortName(stepName) === 'releaseSlot' ? stepId : undefined;
+  const answer = await settled(() => limiter().askOnce<ReleaseAnswer>('POST', path, { id }));
   if (MaitredError.is(answer)) throw new FatalError(answer.message);
   return { released: answer.released };
 }
@@ -75,6 +76,9 @@ async function settled<T>(ask: () => Promise<T>): Promise<T | MaitredError> {
     throw new RetryableError(error.message, { retryAfter });
   }
 }
+
+/** The run acts, and the limiter's record says so. */
+const limiter = () => new Http({ by: getWorkflowMetadata().workflowRunId });
 
 /** `placeCallWorkflow` of `workflow//./workflows/place-call.workflow//placeCallWorkflow`. */
 const shortName = (name: string) => name.split('//').at(-1) ?? name;
