@@ -107,7 +107,7 @@ it(`places ${RUNS} calls over ${KILLS} kills`, async () => {
 it('sees a limit that is not kept', async () => {
   const rig = await Rig.start({ isManual: false });
   try {
-    await play(rig, { runs: 6, kills: 0, capacity: CAPACITY + 1, callMs: 5_000, chance: chances(1) });
+    await play(rig, { runs: 5, kills: 0, capacity: CAPACITY + 1, callMs: 4_000, chance: chances(1) });
     expect(rig.provider.mostInside).toBeGreaterThan(CAPACITY);
   } finally {
     await rig.stop();

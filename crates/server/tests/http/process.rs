@@ -125,6 +125,42 @@ async fn a_hang_up_signal_loads_the_limits_again() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hang_up_signal_loads_the_callbacks_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (file, secret) = (folder.path().join("maitred.toml"), folder.path().join("secret"));
+    fs::write(&secret, "0123456789abcdef0123456789abcdef").unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    let callback = |name: &str, network: &str| {
+        format!(
+            "[limits.voice]\ncapacity = 1\nmax_hold = \"1h\"\n[callbacks.{name}]\n\
+             url = \"http://127.0.0.1:9/x\"\nnetwork = \"{network}\"\nsecret_file = \"secret\"\n"
+        )
+    };
+    fs::write(&file, callback("first", "loopback")).unwrap();
+    let mut process = start(folder.path(), &["dev"]);
+    let calls = async |name: &str| {
+        let metrics = process.ask("GET", "/metrics", "").await.body;
+        metrics.contains(&format!("maitred_callback_calls_total{{target=\"{name}\""))
+    };
+    assert!(calls("first").await);
+    fs::write(&file, callback("second", "loopback")).unwrap();
+    process.signal("HUP");
+    eventually("the new target", async || calls("second").await).await;
+    fs::write(&file, callback("third", "public")).unwrap();
+    process.signal("HUP");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!calls("third").await);
+    process.signal("INT");
+    let (_, said) = process.end();
+    assert!(
+        said.contains("callback `third`: url: ") && said.contains("the callbacks stay as they are"),
+        "{said}"
+    );
+    assert!(!said.contains("0123456789abcdef"), "{said}");
+}
+
 /// Half a body holds the first stop up, for as long as it may; the second signal does not ask.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_it_now() {
