@@ -1,7 +1,8 @@
-//! Several servers over one PostgreSQL, killed, stopped and cut under load: every call of every caller is remembered,
+//! Several servers over one PostgreSQL or one cluster of NATS, killed, stopped and cut under load: every call of every caller is remembered,
 //! and all of them together must be what one limiter could have answered (`maitred_testbed::history`).
 
 mod caller;
+mod store;
 mod trouble;
 
 use std::{
@@ -14,10 +15,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use maitred_testbed::{Postgres, history};
+use maitred_testbed::history;
 use tokio::{task::JoinSet, time::sleep};
 
-use self::{caller::Caller, trouble::Trouble};
+use self::{
+    caller::Caller,
+    store::{Kind, Store},
+    trouble::Trouble,
+};
 use crate::{binary, chance, chance::Chance, server::Server};
 
 /// What each limit has room for.
@@ -25,6 +30,9 @@ const LIMITS: [(&str, u64); 2] = [("narrow", 3), ("wide", 10)];
 
 #[derive(clap::Args)]
 pub struct Options {
+    /// What keeps the journal
+    #[arg(long, value_enum, default_value_t = Kind::Postgres)]
+    on: Kind,
     /// How long callers call and trouble is made
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
     seconds: u64,
@@ -55,11 +63,11 @@ pub fn run(options: Options) -> Result<(), String> {
 }
 
 async fn judged(options: &Options, seed: u64, binary: &Path, folder: &Path) -> Result<(), String> {
-    let mut database = Postgres::start()?;
+    let mut store = Store::start(options.on)?;
     let mut servers = Vec::new();
     for number in 0..options.nodes {
         let is_apart = options.split && number + 1 == options.nodes;
-        let url = database.url(if is_apart { "apart" } else { "together" });
+        let url = store.url(if is_apart { "apart" } else { "together" });
         let folder = folder.join(format!("node-{number}"));
         servers.push(Server::start_on(binary, &folder, &limits(), &["--journal", &url]).await?);
     }
@@ -76,7 +84,7 @@ async fn judged(options: &Options, seed: u64, binary: &Path, folder: &Path) -> R
     while Instant::now() < until {
         sleep(Duration::from_millis(700)).await;
         if !options.split {
-            trouble.make(&mut servers, &mut database).await?;
+            trouble.make(&mut servers, &mut store).await?;
         }
     }
     over.store(true, Ordering::Relaxed);

@@ -7,8 +7,8 @@
 //! Two handles: [`Journal`] is the writer's, [`Archive`] reads what is durable and keeps snapshots, and may be
 //! used from another thread while the writer goes on.
 //!
-//! Whoever opens one chooses: [`Local`] on a disk, `Postgres` (feature `postgres`) in a database that several
-//! processes share, [`Memory`] for tests and for data that nobody wants to keep. What each must do is in
+//! Whoever opens one chooses: [`Local`] on a disk, `Postgres` (feature `postgres`) in a database and `JetStream`
+//! (feature `jetstream`) in a stream of NATS that several processes share, [`Memory`] for tests and for data that nobody wants to keep. What each must do is in
 //! [`conformance`], as a suite. For tests, [`Faulty`] makes any journal fail, and [`SimDisk`] is a disk under a local
 //! one that loses power.
 //!
@@ -21,6 +21,8 @@ mod clock;
 pub mod conformance;
 mod disk;
 mod faulty;
+#[cfg(feature = "jetstream")]
+pub mod jetstream;
 mod local;
 mod memory;
 #[cfg(feature = "postgres")]

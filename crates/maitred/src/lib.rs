@@ -99,6 +99,8 @@ pub use maitred_engine::{
     time::{format_duration, parse_duration},
 };
 // What `NodeOptions::memory` is made of; the server's scenario player uses it.
+#[cfg(feature = "jetstream")]
+pub use maitred_journal::jetstream;
 #[cfg(feature = "postgres")]
 pub use maitred_journal::postgres;
 pub use maitred_journal::{Memory, SystemClock};

@@ -120,3 +120,14 @@ async fn two_nodes_on_one_journal_take_turns_and_agree() {
         task.await.expect("every caller on either node is served");
     }
 }
+
+#[tokio::test]
+async fn beside_a_shared_journal_the_folder_is_made() {
+    let parent = tempfile::tempdir().expect("a folder");
+    let folder = parent.path().join("of").join("its-own");
+    let journal = Memory::shared(Arc::new(SystemClock)).journal();
+    let options = NodeOptions { folder: Some(folder.clone()), ..NodeOptions::default() };
+    let node = Node::start_on(Box::new(journal), options).await.expect("the node starts");
+    assert!(folder.join("history.sqlite").is_file(), "the history has a place");
+    node.stop(Duration::ZERO).await;
+}

@@ -39,11 +39,11 @@ pub struct ServeOptions {
     /// [serve: ./maitred-data, or none with --journal; dev: nothing is kept]
     #[arg(long, value_name = "FOLDER", env = "MAITRED_DATA")]
     pub data: Option<PathBuf>,
-    /// A journal that several servers share, in place of one in the folder: postgres://USER@HOST/DATABASE. Servers are
-    /// added by starting them with the same URL; each answers every call
+    /// A journal that several servers share, in place of one in the folder: postgres://USER@HOST/DATABASE or
+    /// nats://HOST,HOST,HOST/STREAM. Servers are added by starting them with the same URL; each answers every call
     #[arg(long, value_name = "URL", env = "MAITRED_JOURNAL", hide_env_values = true)]
     pub journal: Option<String>,
-    /// Take a shared journal although its database is set up so that it may lose what it acknowledged; readiness says so
+    /// Take a shared journal although its store is set up so that it may lose what it acknowledged; readiness says so
     #[arg(long, requires = "journal")]
     pub accept_weaker_durability: bool,
     /// The limits to deploy, at the start and on SIGHUP [default: ./maitred.toml, if it is there]

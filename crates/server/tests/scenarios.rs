@@ -63,6 +63,14 @@ async fn every_file_on_postgres() {
     assert_eq!(left.unwrap(), "0", "a journal was left behind");
 }
 
+#[cfg(feature = "jetstream")]
+#[tokio::test]
+async fn every_file_on_nats() {
+    let server = maitred_testbed::Nats::start().unwrap();
+    play(&files(), &Stage::Shared { url: server.url("limits") }).await;
+    assert_eq!(server.streams().unwrap(), 0, "a journal was left behind");
+}
+
 #[tokio::test]
 async fn every_file_over_http() {
     let server = Server::start();

@@ -14,8 +14,10 @@
 
 mod account;
 pub mod history;
+mod nats;
 mod ports;
 mod postgres;
 
+pub use nats::{Nats, NatsCluster};
 pub use ports::free_port;
 pub use postgres::{Postgres, Standby};

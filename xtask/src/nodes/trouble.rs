@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
-use maitred_testbed::Postgres;
 use tokio::time::sleep;
 
+use super::store::Store;
 use crate::{chance::Chance, server::Server};
-
-const SESSIONS: &str =
-    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'maitred'";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
@@ -16,8 +13,9 @@ enum Kind {
     NodeKilled,
     /// A server stands still for longer than it takes to be taken for dead.
     NodeStopped,
-    DatabaseKilled,
-    DatabaseStopped,
+    /// The database, or one server of the cluster.
+    StoreKilled,
+    StoreStopped,
     /// Every session is ended, some of them in the middle of a commit.
     SessionsEnded,
 }
@@ -26,10 +24,10 @@ enum Kind {
 const ROUND: [Kind; 6] = [
     Kind::SessionsEnded,
     Kind::NodeKilled,
-    Kind::DatabaseKilled,
+    Kind::StoreKilled,
     Kind::NodeStopped,
     Kind::SessionsEnded,
-    Kind::DatabaseStopped,
+    Kind::StoreStopped,
 ];
 
 pub struct Trouble {
@@ -47,7 +45,7 @@ impl Trouble {
         self.count > 0
     }
 
-    pub async fn make(&mut self, servers: &mut [Server], database: &mut Postgres) -> Result<(), String> {
+    pub async fn make(&mut self, servers: &mut [Server], store: &mut Store) -> Result<(), String> {
         let kind = ROUND.get(self.count).copied().unwrap_or_else(|| *self.chance.pick(&ROUND));
         let which = self.chance.below(servers.len() as u64) as usize;
         match kind {
@@ -61,22 +59,15 @@ impl Trouble {
                 sleep(Duration::from_millis(self.chance.between(500, 7_000))).await;
                 servers[which].pause(false)?;
             }
-            Kind::DatabaseKilled => {
-                database.kill()?;
-                sleep(Duration::from_millis(self.chance.below(1_000))).await;
-                tokio::task::block_in_place(|| database.start_again())?;
+            Kind::StoreKilled => {
+                let pause = Duration::from_millis(self.chance.below(1_000));
+                store.kill(&mut self.chance, pause).await?;
             }
-            Kind::DatabaseStopped => {
-                database.pause(true)?;
-                sleep(Duration::from_millis(self.chance.between(500, 6_000))).await;
-                database.pause(false)?;
+            Kind::StoreStopped => {
+                let pause = Duration::from_millis(self.chance.between(500, 6_000));
+                store.stop(&mut self.chance, pause).await?;
             }
-            Kind::SessionsEnded => {
-                for _ in 0..5 {
-                    tokio::task::block_in_place(|| database.sql(SESSIONS))?;
-                    sleep(Duration::from_millis(self.chance.below(40))).await;
-                }
-            }
+            Kind::SessionsEnded => store.end_sessions(&mut self.chance).await?,
         }
         for server in servers {
             if let Some(why) = server.ended_by_itself() {
@@ -94,8 +85,8 @@ impl fmt::Display for Trouble {
         let words = |kind: &Kind| match kind {
             Kind::NodeKilled => "servers killed",
             Kind::NodeStopped => "servers stopped for a while",
-            Kind::DatabaseKilled => "databases killed",
-            Kind::DatabaseStopped => "databases stopped for a while",
+            Kind::StoreKilled => "stores killed",
+            Kind::StoreStopped => "stores stopped for a while",
             Kind::SessionsEnded => "times all sessions ended",
         };
         let made: Vec<String> =

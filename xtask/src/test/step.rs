@@ -75,6 +75,16 @@ pub const STEPS: &[Step] = &[
         run: nodes,
     },
     Step { name: "nodes-see", what: "the judge sees a server with a journal of its own", run: nodes_see },
+    Step {
+        name: "nodes-nats",
+        what: "three servers over three of NATS, everything killed and stopped, every answer judged, 30 s",
+        run: nodes_nats,
+    },
+    Step {
+        name: "nodes-nats-see",
+        what: "the judge sees a server with a stream of its own",
+        run: nodes_nats_see,
+    },
     Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
 ];
 
@@ -190,6 +200,17 @@ fn nodes() -> Result<Tally, Failure> {
 
 fn nodes_see() -> Result<Tally, Failure> {
     must_see(this(&["nodes", "--seconds=3", "--split"]), "no one limiter could have answered this")
+}
+
+fn nodes_nats() -> Result<Tally, Failure> {
+    one(&mut this(&["nodes", "--on=nats", "--seconds=30"]))
+}
+
+fn nodes_nats_see() -> Result<Tally, Failure> {
+    must_see(
+        this(&["nodes", "--on=nats", "--seconds=3", "--split"]),
+        "no one limiter could have answered this",
+    )
 }
 
 /// This task runner with another task.

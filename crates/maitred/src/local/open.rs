@@ -51,8 +51,18 @@ async fn shared(url: &str, options: &NodeOptions) -> Result<Box<dyn Journal>, St
                 opened.map_err(|error| StartError(format!("the journal cannot be opened: {error}")))?;
             Ok(Box::new(journal))
         }
+        #[cfg(feature = "jetstream")]
+        Some("nats" | "tls") => {
+            use maitred_journal::jetstream::{JetStream, Settings};
+            let settings = Settings::parse(url).map_err(StartError)?;
+            let accept_weaker_durability = options.accept_weaker_durability;
+            let opened = JetStream::open(Settings { accept_weaker_durability, ..settings }).await;
+            let journal =
+                opened.map_err(|error| StartError(format!("the journal cannot be opened: {error}")))?;
+            Ok(Box::new(journal))
+        }
         _ => Err(StartError(format!(
-            "no journal for `{url}` in this build; allowed: postgres://USER@HOST/DATABASE"
+            "no journal for `{url}` in this build; allowed: postgres://USER@HOST/DATABASE, nats://HOST/STREAM"
         ))),
     }
 }

@@ -1,6 +1,8 @@
 //! Starting a node: the journal and the history opened, the two engines put to work.
 
 use std::{
+    fs::DirBuilder,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, atomic::AtomicU64},
     thread::JoinHandle,
@@ -29,7 +31,7 @@ use super::{
 pub struct NodeOptions {
     /// The data folder: `journal/` and `history.sqlite` in it. None keeps everything in memory, for tests and throw-away servers.
     pub folder: Option<PathBuf>,
-    /// The journal in a database that several nodes share, as a URL (`postgres://…`); the folder then only holds the
+    /// The journal in a database or a stream that several nodes share, as a URL (`postgres://…`, `nats://…`); the folder then only holds the
     /// history.
     pub journal: Option<String>,
     /// No other node is on that journal, now or later: whoever wrote before this one is gone. For rehearsals.
@@ -127,7 +129,11 @@ impl Node {
 /// The history's two sides, in the folder or in memory. One that cannot be opened is done without, and said so.
 fn open_history(folder: Option<&Path>, head: u64) -> (Option<Store>, Option<Reader>) {
     let opened = match folder {
-        Some(folder) => open_both(&folder.join("history.sqlite"), head),
+        Some(folder) => {
+            // Beside a shared journal nobody else makes it. What cannot be made cannot be opened either.
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            open_both(&folder.join("history.sqlite"), head)
+        }
         None => Store::memory(Keep::default()).map(|store| (store.reader(), store)),
     };
     match opened {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{
     cli::{exit, failure::Failure, output::Output, session::ConnectOptions, text},
-    scenario::{self, Difference, Report, Stage},
+    scenario::{self, Difference, Report, Stage, shared},
 };
 
 #[derive(Args, Debug)]
@@ -23,8 +23,8 @@ pub struct ScenarioArgs {
     /// Whose time counts there; `manual` says that it may be moved
     #[arg(long, value_name = "manual", requires = "server")]
     clock: Option<Clock>,
-    /// Where each file gets a journal of its own, dropped afterwards: a folder, postgres://USER@HOST/DATABASE, or
-    /// `memory:` [default: memory:]
+    /// Where each file gets a journal of its own, dropped afterwards: a folder, postgres://USER@HOST/DATABASE,
+    /// nats://HOST, or `memory:` [default: memory:]
     #[arg(long, value_name = "URL")]
     journal: Option<String>,
     /// A file with the token to carry to the server; else it is taken from MAITRED_TOKEN
@@ -96,14 +96,10 @@ fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
     match args.journal.as_deref() {
         None | Some("memory:") => Ok(Stage::Memory),
         Some(folder) if !folder.contains("://") => Ok(Stage::Folder(PathBuf::from(folder))),
-        Some(url) if is_shared(url) => Ok(Stage::Shared { url: url.to_owned() }),
+        Some(url) if shared::is_known(url) => Ok(Stage::Shared { url: url.to_owned() }),
         Some(other) => Err(Failure::new(exit::USAGE, format!("this build has no journal for `{other}`"))
-            .hint("allowed: a folder, postgres://USER@HOST/DATABASE, or `memory:`")),
+            .hint("allowed: a folder, postgres://USER@HOST/DATABASE, nats://HOST, or `memory:`")),
     }
-}
-
-fn is_shared(url: &str) -> bool {
-    cfg!(feature = "postgres") && (url.starts_with("postgres://") || url.starts_with("postgresql://"))
 }
 
 fn tell(out: Output, report: &Report) {

@@ -15,6 +15,7 @@ mod args;
 mod expect;
 mod parse;
 mod play;
+pub(crate) mod shared;
 mod world;
 
 use std::path::Path;

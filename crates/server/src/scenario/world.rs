@@ -14,6 +14,8 @@ use maitred::{
 use maitred_api::{Context, Problem, Reason};
 use tempfile::TempDir;
 
+use super::shared;
+
 /// What every file gets a world of its own on.
 #[derive(Clone, Debug)]
 pub enum Stage {
@@ -21,7 +23,7 @@ pub enum Stage {
     Memory,
     /// A journal in a folder of its own, made in this one and removed afterwards.
     Folder(PathBuf),
-    /// A journal in a database, in a schema of its own that is dropped afterwards.
+    /// A journal in a database or in NATS, under a name of its own, dropped afterwards.
     Shared { url: String },
     /// A server whose clock is moved by hand; each file in a namespace of its own.
     Server { url: String, options: FarOptions },
@@ -38,7 +40,7 @@ pub struct World {
 enum Ground {
     Memory(Memory),
     Folder { folder: TempDir, root: PathBuf },
-    Shared { url: String, schema: String },
+    Shared { url: String, name: String },
     Server { url: String, options: FarOptions },
 }
 
@@ -47,7 +49,7 @@ impl World {
         match stage {
             Stage::Memory => Self::in_memory(Memory::local(Arc::new(SystemClock))).await,
             Stage::Folder(root) => Self::in_folder(new_folder(root)?, root).await,
-            Stage::Shared { url } => Self::in_schema(url, new_schema()).await,
+            Stage::Shared { url } => Self::in_shared(url, new_name()).await,
             Stage::Server { url, options } => {
                 let namespace = format!("scenario-{}", uuid::Uuid::now_v7().simple());
                 let world = Self::on_server(url, options, Some(namespace))?;
@@ -69,10 +71,10 @@ impl World {
         Ok(World { client: Client::Near(node), namespace: None, ground })
     }
 
-    async fn in_schema(url: &str, schema: String) -> Result<World, String> {
-        let journal = Some(with_schema(url, &schema));
+    async fn in_shared(url: &str, name: String) -> Result<World, String> {
+        let journal = Some(shared::named(url, &name));
         let node = start(NodeOptions { journal, is_alone: true, ..NodeOptions::default() }).await?;
-        let ground = Ground::Shared { url: url.to_owned(), schema };
+        let ground = Ground::Shared { url: url.to_owned(), name };
         Ok(World { client: Client::Near(node), namespace: None, ground })
     }
 
@@ -107,10 +109,10 @@ impl World {
                     .map_err(|error| format!("cannot copy the journal: {error}"))?;
                 Self::in_folder(copy, root).await
             }
-            Ground::Shared { url, schema } => {
-                let next = new_schema();
-                shared::move_journal(&with_schema(url, schema), &next).await?;
-                Self::in_schema(url, next).await
+            Ground::Shared { url, name } => {
+                let next = new_name();
+                shared::move_journal(&shared::named(url, name), &next).await?;
+                Self::in_shared(url, next).await
             }
             Ground::Server { url, options } => Self::on_server(url, options, self.namespace.clone()),
         }
@@ -120,34 +122,9 @@ impl World {
         if let Client::Near(node) = self.client {
             node.stop(Duration::ZERO).await;
         }
-        if let Ground::Shared { url, schema } = &self.ground {
-            let _ = shared::drop_journal(&with_schema(url, schema)).await;
+        if let Ground::Shared { url, name } = &self.ground {
+            let _ = shared::drop_journal(&shared::named(url, name)).await;
         }
-    }
-}
-
-/// The journals in databases that this build knows.
-#[cfg(feature = "postgres")]
-mod shared {
-    use maitred::postgres;
-
-    pub async fn move_journal(url: &str, to_schema: &str) -> Result<(), String> {
-        postgres::move_journal(url, to_schema).await.map_err(|error| error.to_string())
-    }
-
-    pub async fn drop_journal(url: &str) -> Result<(), String> {
-        postgres::drop_journal(url).await.map_err(|error| error.to_string())
-    }
-}
-
-#[cfg(not(feature = "postgres"))]
-mod shared {
-    pub async fn move_journal(url: &str, _: &str) -> Result<(), String> {
-        Err(format!("this build has no journal for `{url}`"))
-    }
-
-    pub async fn drop_journal(url: &str) -> Result<(), String> {
-        move_journal(url, "").await
     }
 }
 
@@ -164,13 +141,8 @@ fn new_folder(root: &Path) -> Result<TempDir, String> {
     make().map_err(|error| format!("cannot make a folder in {}: {error}", root.display()))
 }
 
-fn new_schema() -> String {
+fn new_name() -> String {
     format!("scenario_{}", uuid::Uuid::now_v7().simple())
-}
-
-fn with_schema(url: &str, schema: &str) -> String {
-    let mark = if url.contains('?') { '&' } else { '?' };
-    format!("{url}{mark}schema={schema}")
 }
 
 fn copy_files(from: &Path, to: &Path) -> io::Result<()> {

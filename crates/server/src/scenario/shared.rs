@@ -1,0 +1,48 @@
+//! The journals in databases and streams that this build knows: one made for each file, moved at a restart, dropped.
+
+/// Whether this build knows a journal for the URL.
+pub fn is_known(url: &str) -> bool {
+    match scheme(url) {
+        "postgres" | "postgresql" => cfg!(feature = "postgres"),
+        "nats" | "tls" => cfg!(feature = "jetstream"),
+        _ => false,
+    }
+}
+
+fn scheme(url: &str) -> &str {
+    url.split_once("://").map_or("", |(scheme, _)| scheme)
+}
+
+/// The URL of a journal of this name in the same place: a schema, or a stream.
+pub fn named(url: &str, name: &str) -> String {
+    match scheme(url) {
+        #[cfg(feature = "jetstream")]
+        "nats" | "tls" => maitred::jetstream::with_stream(url, name),
+        _ => format!("{url}{}schema={name}", if url.contains('?') { '&' } else { '?' }),
+    }
+}
+
+pub async fn move_journal(url: &str, to_name: &str) -> Result<(), String> {
+    match scheme(url) {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => maitred::postgres::move_journal(url, to_name).await.map_err(text),
+        #[cfg(feature = "jetstream")]
+        "nats" | "tls" => maitred::jetstream::move_journal(url, to_name).await.map_err(text),
+        _ => Err(format!("this build has no journal for `{url}` ({to_name})")),
+    }
+}
+
+pub async fn drop_journal(url: &str) -> Result<(), String> {
+    match scheme(url) {
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => maitred::postgres::drop_journal(url).await.map_err(text),
+        #[cfg(feature = "jetstream")]
+        "nats" | "tls" => maitred::jetstream::drop_journal(url).await.map_err(text),
+        _ => Err(format!("this build has no journal for `{url}`")),
+    }
+}
+
+#[cfg(any(feature = "jetstream", feature = "postgres"))]
+fn text(error: maitred::JournalError) -> String {
+    error.to_string()
+}
