@@ -186,6 +186,29 @@ pub struct Context {
     pub reason: Option<String>,
     /// Wait until at least this revision can be seen.
     pub min_revision: Option<u64>,
+    /// `traceparent` of W3C: the trace that this call is a part of, for logs. One that is malformed is as none.
+    pub traceparent: Option<String>,
+}
+
+/// Whether a header says which trace a request belongs to: `00-TRACE-PARENT-FLAGS`, in lower-case hexadecimal digits.
+pub fn is_traceparent(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_hex = |part: &str, length: usize| {
+        part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_id = |part: &str, length: usize| is_hex(part, length) && part.bytes().any(|byte| byte != b'0');
+    match parts[..] {
+        // Later versions may have more parts behind these.
+        [version, trace, parent, flags, ref more @ ..] => {
+            is_hex(version, 2)
+                && version != "ff"
+                && (more.is_empty() || version != "00")
+                && is_id(trace, 32)
+                && is_id(parent, 16)
+                && is_hex(flags, 2)
+        }
+        _ => false,
+    }
 }
 
 /// The answer to a [`Call`] that was done.

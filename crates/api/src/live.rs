@@ -14,6 +14,9 @@ pub struct LiveEvent {
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
+    /// Of a slot over several limits: all of them, `limit` being the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -32,6 +35,14 @@ pub struct LiveEvent {
     pub expires_at: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+}
+
+impl LiveEvent {
+    /// The limits that it is about; none for what is about none.
+    pub fn about(&self) -> impl Iterator<Item = &str> {
+        let first = self.limit.iter().filter(|_| self.limits.is_empty());
+        first.chain(&self.limits).map(String::as_str)
+    }
 }
 
 /// How a stream begins: what is true at its revision. Everything after it comes as events.

@@ -91,6 +91,8 @@ pub struct SlotEvent {
     pub id: SlotId,
     /// The first limit named.
     pub limit: LimitName,
+    /// The others.
+    pub further: Box<[LimitName]>,
 }
 
 /// The whole story of a slot, handed out at its end.

@@ -305,6 +305,7 @@ impl Engine {
             namespace: self.spaces[slot.space].name.clone(),
             id: slot.id.clone(),
             limit: self.limits[slot.asks[0].limit].name.clone(),
+            further: slot.asks[1..].iter().map(|ask| self.limits[ask.limit].name.clone()).collect(),
         }
     }
 

@@ -39,7 +39,7 @@ pub use self::{
     clock::{Clock, ManualClock, SystemClock},
     disk::{Disk, DiskFile, FolderDisk, LockError, read_full, write_all},
     faulty::{Faulty, Trouble},
-    local::{Local, LocalArchive, Making, Options, Verified, verify, verify_on},
+    local::{Local, LocalArchive, Making, Options, Verified, copy, verify, verify_on},
     memory::{Memory, MemoryJournal},
     sim_disk::{Fault, Lie, SimDisk, Survivors},
 };

@@ -20,6 +20,7 @@
 //! faster than a growing file. `FORMAT.md` has the bytes, and says why recovery from them is right.
 
 mod archive;
+mod copy;
 mod entries;
 mod format;
 mod names;
@@ -40,6 +41,7 @@ use bytes::Bytes;
 
 pub use self::{
     archive::LocalArchive,
+    copy::copy,
     open::{Making, Options},
     verify::{Verified, verify, verify_on},
 };

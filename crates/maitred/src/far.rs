@@ -9,10 +9,12 @@ mod events;
 mod health;
 mod judge;
 pub(crate) mod route;
+#[cfg(feature = "tls")]
+mod tls;
 
-use std::{fmt, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
-use maitred_api::{Answer, BatchFields, BatchItem, Call, Context, Problem, Reason};
+use maitred_api::{Answer, BatchFields, BatchItem, Call, Context, Problem, Reason, is_traceparent};
 use reqwest::{
     Method, Url,
     header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
@@ -28,6 +30,9 @@ pub use events::{FarEvents, Told};
 pub struct FarOptions {
     /// Sent as `Authorization: Bearer …`.
     pub token: Option<String>,
+    /// A PEM file with roots to believe beside the platform's, for `https` (feature `tls`) with a certificate of your
+    /// own making.
+    pub roots: Option<PathBuf>,
     /// How long a call may take, on top of what it asked to wait.
     pub deadline: Duration,
     /// How long a connection may take to be made.
@@ -36,7 +41,12 @@ pub struct FarOptions {
 
 impl Default for FarOptions {
     fn default() -> Self {
-        Self { token: None, deadline: Duration::from_secs(10), connect_within: Duration::from_secs(3) }
+        Self {
+            token: None,
+            roots: None,
+            deadline: Duration::from_secs(10),
+            connect_within: Duration::from_secs(3),
+        }
     }
 }
 
@@ -63,11 +73,12 @@ const NAMESPACE: HeaderName = HeaderName::from_static("maitred-agent");
 const REQUEST_ID: HeaderName = HeaderName::from_static("idempotency-key");
 const BY: HeaderName = HeaderName::from_static("maitred-by");
 const WHY: HeaderName = HeaderName::from_static("maitred-reason");
+const TRACE: HeaderName = HeaderName::from_static("traceparent");
 const MIN_REVISION: HeaderName = HeaderName::from_static("maitred-min-revision");
 
 impl Far {
-    /// Prepares to talk to the server at `url` (`http://HOST:PORT`, perhaps with a path in front of `/v1`).
-    /// Nothing is sent yet. Refused if the URL or the token cannot be used at all.
+    /// Prepares to talk to the server at `url` (`http` or `https`, `HOST:PORT`, perhaps with a path in front of `/v1`).
+    /// Nothing is sent yet. Refused if the URL, the token or the roots cannot be used at all.
     pub fn connect(url: &str, options: FarOptions) -> Result<Far, Problem> {
         let base = parse_url(url)?;
         let authorization = options.token.as_deref().map(bearer).transpose()?;
@@ -78,6 +89,13 @@ impl Far {
             .pool_idle_timeout(Duration::from_secs(30))
             .tcp_keepalive(Duration::from_secs(15))
             .user_agent(concat!("maitred/", env!("CARGO_PKG_VERSION")));
+        #[cfg(feature = "tls")]
+        {
+            builder = builder.tls_backend_preconfigured(match base.scheme() {
+                "https" => tls::believing_in(options.roots.as_deref())?,
+                _ => tls::believing_nobody()?,
+            });
+        }
         if is_loopback(&base) {
             builder = builder.no_proxy();
         }
@@ -170,6 +188,10 @@ impl Far {
                 headers.insert(name.clone(), header(&name, text, reason)?);
             }
         }
+        // By the standard, one that is malformed is as good as none.
+        if let Some(trace) = context.traceparent.as_ref().filter(|trace| is_traceparent(trace)) {
+            headers.insert(TRACE, header(&TRACE, trace, Reason::InvalidArgument)?);
+        }
         if let Some(revision) = context.min_revision {
             headers.insert(MIN_REVISION, HeaderValue::from(revision));
         }
@@ -199,7 +221,7 @@ impl Far {
 
 fn parse_url(text: &str) -> Result<Url, Problem> {
     let bad = |why: &str| {
-        let allowed = "allowed: http://HOST:PORT";
+        let allowed = "allowed: http://HOST:PORT or https://HOST:PORT";
         Problem::new(
             Reason::InvalidArgument,
             format!("server URL \"{}\" {why}; {allowed}", text.escape_debug()),
@@ -208,7 +230,8 @@ fn parse_url(text: &str) -> Result<Url, Problem> {
     let mut url = Url::parse(text).map_err(|error| bad(&format!("cannot be read ({error})")))?;
     match url.scheme() {
         "http" if url.has_host() => {}
-        "https" => return Err(bad("asks for TLS, which this build does not speak")),
+        "https" if url.has_host() && cfg!(feature = "tls") => {}
+        "https" => return Err(bad("asks for TLS, which the feature `tls` of the library gives")),
         _ => return Err(bad("is not an HTTP address")),
     }
     url.set_query(None);

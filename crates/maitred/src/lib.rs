@@ -66,6 +66,9 @@
 //! # Features
 //!
 //! * `tower` (off by default): the module `route` with tower layers for both sides of HTTP and an axum extractor.
+//! * `tls` (off by default): `https` for a server elsewhere, by rustls with `ring`. It makes every `reqwest` client of the
+//!   program speak TLS: one that is given no provider wants the process to have one, as
+//!   `rustls::crypto::ring::default_provider().install_default()` makes it.
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -104,8 +107,9 @@ pub use maitred_journal::jetstream;
 #[cfg(feature = "postgres")]
 pub use maitred_journal::postgres;
 pub use maitred_journal::{Memory, SystemClock};
-// Is the journal in a folder whole? For the command line.
-pub use maitred_journal::{JournalError, Verified, verify};
+// Is the journal in a folder whole, and a copy of it. For the command line.
+pub use local::copy_history;
+pub use maitred_journal::{JournalError, Verified, copy as copy_journal, verify};
 pub use maitred_permits::{permits, plan};
 pub use releaser::Leftovers;
 pub use slot::{Released, Slot};

@@ -81,7 +81,7 @@ impl Maitred {
         Self::open_with(NodeOptions::default()).await
     }
 
-    /// Far: the server at `url`, `http://HOST:PORT`. Nothing is sent yet, so the server may still be starting.
+    /// Far: the server at `url`, `http://HOST:PORT` or `https://HOST:PORT`. Nothing is sent yet, so the server may still be starting.
     ///
     /// # Errors
     /// The URL can't be used.
@@ -124,6 +124,14 @@ impl Maitred {
     #[must_use]
     pub fn by(mut self, who: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.context).by = Some(who.into());
+        self
+    }
+
+    /// The trace that the calls are a part of, as the header `traceparent` of a request names it. It stands in the
+    /// server's log. One that is malformed is as none.
+    #[must_use]
+    pub fn traceparent(mut self, trace: impl Into<String>) -> Self {
+        Arc::make_mut(&mut self.context).traceparent = Some(trace.into());
         self
     }
 

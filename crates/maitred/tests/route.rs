@@ -27,6 +27,12 @@ use maitred::{
 use tokio::{net::TcpListener, sync::mpsc};
 use tower::{Layer, Service, ServiceExt};
 
+fn http_client() -> reqwest::Client {
+    // With the feature `tls` every client wants to know who does its cryptography, also one that needs none.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 /// Serves the routes, and tells where.
 async fn served(router: Router) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -36,7 +42,7 @@ async fn served(router: Router) -> String {
 }
 
 async fn asked(url: &str, user: &str) -> (StatusCode, HeaderMap, serde_json::Value) {
-    let request = reqwest::Client::new().get(url).header("user-id", user).timeout(Duration::from_secs(20));
+    let request = http_client().get(url).header("user-id", user).timeout(Duration::from_secs(20));
     let response = request.send().await.unwrap();
     let (status, headers) = (response.status(), response.headers().clone());
     let text = response.text().await.unwrap();
@@ -118,7 +124,7 @@ async fn a_named_limit_is_held_to_the_end_of_the_body() {
     let (router, mut bodies) = streaming();
     let url = served(router.layer(layer)).await;
 
-    let mut first = reqwest::get(&url).await.unwrap();
+    let mut first = http_client().get(&url).send().await.unwrap();
     assert_eq!(first.status(), StatusCode::OK);
     let writer = bodies.recv().await.unwrap();
     writer.send("half".into()).unwrap();
@@ -146,7 +152,7 @@ async fn a_client_that_hangs_up_gives_back() {
     let layer = LimitLayer::by_limit(&world.maitred, "reports");
     let (router, mut bodies) = streaming();
     let url = served(router.layer(layer)).await;
-    let response = reqwest::get(&url).await.unwrap();
+    let response = http_client().get(&url).send().await.unwrap();
     let writer = bodies.recv().await.unwrap();
     world.until("reports", (1, 0, 0)).await;
     drop(response);
@@ -166,7 +172,7 @@ async fn to_the_headers_where_that_is_asked_for() {
     let layer = LimitLayer::by_limit(&world.maitred, "reports").release_at(ReleaseAt::Headers);
     let (router, mut bodies) = streaming();
     let url = served(router.layer(layer)).await;
-    let _open = reqwest::get(&url).await.unwrap();
+    let _open = http_client().get(&url).send().await.unwrap();
     let _writer = bodies.recv().await.unwrap();
     world.until("reports", (0, 0, 0)).await;
 }
@@ -207,7 +213,7 @@ async fn places_and_successes_are_settled_with_the_response() {
     let failing = Router::new().route("/fails", get(|| async { StatusCode::IM_A_TEAPOT }));
     let url = served(router.merge(failing).layer(layer)).await;
 
-    let mut first = reqwest::Client::new().get(&url).header("user-id", "7").send().await.unwrap();
+    let mut first = http_client().get(&url).header("user-id", "7").send().await.unwrap();
     let writer = bodies.recv().await.unwrap();
     assert_eq!(asked(&url, "7").await.2["reason"], "concurrency_limit_exceeded");
     drop(writer);
@@ -219,7 +225,7 @@ async fn places_and_successes_are_settled_with_the_response() {
         assert_eq!(asked(&format!("{url}/fails"), "7").await.0, StatusCode::IM_A_TEAPOT);
     }
     until_allowed(&world.maitred, 2).await;
-    let open = reqwest::Client::new().get(&url).header("user-id", "7").send().await.unwrap();
+    let open = http_client().get(&url).header("user-id", "7").send().await.unwrap();
     drop(bodies.recv().await.unwrap());
     drop(open.bytes().await.unwrap());
     let started = Instant::now();
@@ -308,12 +314,12 @@ async fn a_handler_that_panics_gives_back() {
         }
     };
     let url = served(Router::new().route("/", get(handler)).layer(layer)).await;
-    assert!(reqwest::get(&url).await.is_err());
+    assert!(http_client().get(&url).send().await.is_err());
     world.until("reports", (0, 0, 0)).await;
     // A place is ended as cancelled.
     let layer = LimitLayer::by_key(&world.maitred, "t", |_| vec![Spec::place("k", 1)]);
     let url = served(Router::new().route("/", get(handler)).layer(layer)).await;
-    assert!(reqwest::get(&url).await.is_err());
+    assert!(http_client().get(&url).send().await.is_err());
     let started = Instant::now();
     while world.maitred.acquire_keys("t", "r", [Spec::place("k", 1)]).await.is_err() {
         assert!(started.elapsed() < Duration::from_secs(10), "the place was not freed");
@@ -352,7 +358,7 @@ async fn timed(
 async fn a_downstream_is_left_alone_until_its_time_is_over() {
     let heed = HeedLayer::new();
     let url = refusing(1, Some("1")).await;
-    let mut client = heed.layer(reqwest::Client::new());
+    let mut client = heed.layer(http_client());
     let mut other = client.clone();
     let (status, took) = timed(&mut client, &url).await;
     assert!(status == StatusCode::TOO_MANY_REQUESTS && took < Duration::from_millis(900));
@@ -368,7 +374,7 @@ async fn a_downstream_is_left_alone_until_its_time_is_over() {
 async fn nobody_waits_longer_than_the_own_bound() {
     let heed = HeedLayer::new().longest(Duration::from_millis(200));
     let url = refusing(1, Some("3600")).await;
-    let mut client = heed.layer(reqwest::Client::new());
+    let mut client = heed.layer(http_client());
     timed(&mut client, &url).await;
     let (status, took) = timed(&mut client, &url).await;
     assert_eq!(status, StatusCode::OK);
@@ -376,7 +382,7 @@ async fn nobody_waits_longer_than_the_own_bound() {
 
     let heed = HeedLayer::new().unsaid(Duration::from_millis(300));
     let url = refusing(1, None).await;
-    let mut client = heed.layer(reqwest::Client::new());
+    let mut client = heed.layer(http_client());
     timed(&mut client, &url).await;
     assert!(timed(&mut client, &url).await.1 >= Duration::from_millis(250));
 }

@@ -9,4 +9,6 @@ pub mod http;
 pub mod logging;
 pub mod scenario;
 pub mod serve;
+mod stamp;
+pub mod tls;
 pub mod token;

@@ -3,6 +3,7 @@
 mod banner;
 mod browser;
 mod files;
+mod supervisor;
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -21,6 +22,7 @@ use crate::{
     config::{ConfigError, LimitsFile},
     http::{Limits, Server, Shared},
     logging,
+    tls::{Certificates, TlsError},
     token::{TokenError, Tokens},
 };
 
@@ -52,6 +54,12 @@ pub struct ServeOptions {
     /// A file of mode 600 with the tokens that callers must carry, one a line
     #[arg(long, value_name = "FILE", env = "MAITRED_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
+    /// A PEM file with the certificate to speak TLS with, and those between it and the root
+    #[arg(long, value_name = "FILE", env = "MAITRED_TLS_CERT", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// A PEM file with its key
+    #[arg(long, value_name = "FILE", env = "MAITRED_TLS_KEY", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Another name that callers may know this server by (Host header); may be given several times
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub allowed_host: Vec<String>,
@@ -96,6 +104,8 @@ pub enum ServeError {
     Listen { addr: SocketAddr, error: io::Error },
     #[error(transparent)]
     Token(#[from] TokenError),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error(transparent)]
     Config(#[from] ConfigError),
     #[error(transparent)]
@@ -157,10 +167,12 @@ async fn live(options: &ServeOptions, limiting: Limiting, open: bool) -> Result<
         }
     };
     banner::print(options, running.server.addr, running.has_tokens);
+    supervisor::ready(&banner::url(options, running.server.addr));
     if open {
-        browser::open(&banner::studio(running.server.addr));
+        browser::open(&banner::studio(options, running.server.addr));
     }
     let failed = attend(&mut running, &mut signals).await;
+    supervisor::stopping();
     tokio::select! {
         () = running.server.stop(STOP_WITHIN) => {}
         name = signals.end.next() => {
@@ -182,8 +194,9 @@ async fn attend(running: &mut Running, signals: &mut Signals) -> Option<String> 
                 tracing::error!(reason, "the server stops: its journal or its rules failed");
                 return Some(reason);
             }
+            () = supervisor::keep_alive(&running.node) => {}
             _ = signals.hang_up.recv() => {
-                running.server.reload_tokens();
+                running.server.reload_files();
                 reload(&running.node, running.config.as_deref()).await;
                 running.reload_callbacks().await;
             }
@@ -211,6 +224,7 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     if !tokens.are_there() && !options.listen.ip().is_loopback() {
         return Err(ServeError::OpenToAll(options.listen));
     }
+    let tls = certificates(options)?;
     let config = files::config(options);
     let file = files::limits(config.as_deref(), limiting).await?;
     let targets = callbacks::targets(&file.callbacks, &file.path)?;
@@ -219,7 +233,7 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     let node = Node::start(node_options(options)).await?;
     files::deploy(&Client::Near(node.clone()), &file).await?;
     let has_tokens = tokens.are_wanted();
-    let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens)))?;
+    let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens, tls)))?;
     let callbacks = Callbacks::start(&node, targets, server.callback_numbers())?;
     Ok(Running { server, node, callbacks, config, has_tokens })
 }
@@ -252,9 +266,10 @@ fn node_options(options: &ServeOptions) -> NodeOptions {
     }
 }
 
-fn shared(options: &ServeOptions, node: Node, tokens: Tokens) -> Shared {
+fn shared(options: &ServeOptions, node: Node, tokens: Tokens, tls: Option<Certificates>) -> Shared {
     Shared {
         tokens: Some(tokens),
+        tls,
         allowed_hosts: options.allowed_host.clone(),
         limits: Limits {
             connections: options.max_connections as usize,
@@ -263,6 +278,13 @@ fn shared(options: &ServeOptions, node: Node, tokens: Tokens) -> Shared {
         },
         manual_clock: options.clock == Clock::Manual,
         ..Shared::new(node)
+    }
+}
+
+fn certificates(options: &ServeOptions) -> Result<Option<Certificates>, TlsError> {
+    match (&options.tls_cert, &options.tls_key) {
+        (Some(cert), Some(key)) => Certificates::open(cert, key).map(Some),
+        _ => Ok(None),
     }
 }
 

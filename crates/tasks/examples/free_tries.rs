@@ -62,6 +62,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = format!("http://{}/tasks/upscale", listener.local_addr()?);
     tokio::spawn(async move { axum::serve(listener, http::router(host)).await });
 
+    // With the library's feature `tls` every client wants to know who does its cryptography, also one that needs none.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build()?;
     let post = async |url: &str, params: Value| -> Result<u16, Box<dyn Error>> {
         let request =

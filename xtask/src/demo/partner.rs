@@ -121,6 +121,7 @@ mod tests {
     use crate::demo::catalog::{Product, enrich, products};
 
     async fn ask(partner: Partner, product: Product) -> StatusCode {
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let asked = client.post(&partner.url).header(SLOT, &product.sku).json(&product).send().await.unwrap();
         let status = asked.status();

@@ -37,6 +37,7 @@ pub fn run(options: Options) -> Result<(), String> {
 
 async fn work(options: Options) -> Result<(), String> {
     let far = Far::connect(&options.server, FarOptions::default()).map_err(|error| error.to_string())?;
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
     let worker = Arc::new(Worker {
         guarded: Guarded { far, name: options.name },

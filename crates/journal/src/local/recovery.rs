@@ -101,7 +101,11 @@ fn no_identity(disk: &dyn Disk, names: &Names) -> Result<(), JournalError> {
 }
 
 /// The segments from the newest one back to where a number is missing or a header is not whole.
-fn unbroken_segments(disk: &dyn Disk, names: &Names, id: JournalId) -> Result<Vec<Segment>, JournalError> {
+pub(crate) fn unbroken_segments(
+    disk: &dyn Disk,
+    names: &Names,
+    id: JournalId,
+) -> Result<Vec<Segment>, JournalError> {
     let mut segments: Vec<Segment> = Vec::new();
     for (&number, name) in names.segments.iter().rev() {
         let newer = segments.last().map(|segment| segment.header);

@@ -51,6 +51,14 @@ pub(super) struct OnLine {
 }
 
 impl Answering {
+    /// Ends the wait of an open call here, as if it had been asked for only so long; its answer comes next. Any other
+    /// call goes on.
+    pub fn end_wait(&mut self) {
+        if let State::OnLine(line) = &mut self.0 {
+            line.end_wait();
+        }
+    }
+
     pub(super) fn known(answer: Answered) -> Self {
         Self(State::Known(Some(Box::new(answer))))
     }
@@ -104,11 +112,15 @@ impl OnLine {
         }
         if let Some(wait_ends) = &mut self.wait_ends {
             ready!(wait_ends.as_mut().poll(context));
-            self.wait_ends = None;
-            let (namespace, slot) = (self.namespace.clone(), self.slot.clone());
-            self.say(Input::WaitOver { namespace, slot, line: self.number, auto: self.auto });
+            self.end_wait();
         }
         Poll::Pending
+    }
+
+    fn end_wait(&mut self) {
+        self.wait_ends = None;
+        let (namespace, slot) = (self.namespace.clone(), self.slot.clone());
+        self.say(Input::WaitOver { namespace, slot, line: self.number, auto: self.auto });
     }
 
     /// A node that is gone has no lines any more; the answer says so.

@@ -1,13 +1,17 @@
 //! Events as the API tells them.
 
 use maitred_api::LiveEvent;
-use maitred_engine::event::{Event, EventKind, SlotEvent};
+use maitred_engine::{
+    event::{Event, EventKind, SlotEvent},
+    names::LimitName,
+};
 
 use super::sequencer::Published;
 
 /// The events of one record that belong to a namespace, and to one limit if only that is wanted.
 pub fn events(published: &Published, namespace: &str, limit: Option<&str>) -> Vec<LiveEvent> {
-    let of_interest = |event: &LiveEvent| limit.is_none_or(|limit| event.limit.as_deref() == Some(limit));
+    let of_interest =
+        |event: &LiveEvent| limit.is_none_or(|wanted| event.about().any(|limit| limit == wanted));
     published
         .events
         .iter()
@@ -37,14 +41,13 @@ fn namespace_of(event: &Event) -> &str {
 }
 
 fn live(revision: u64, event: &Event) -> LiveEvent {
-    let of_limit = |kind: &str, limit: &maitred_engine::names::LimitName| LiveEvent {
+    let of_limit = |kind: &str, limit: &LimitName| LiveEvent {
         limit: Some(limit.to_string()),
         ..bare(revision, event.at, kind)
     };
     let of_slot = |kind: &str, slot: &SlotEvent| LiveEvent {
         slot: Some(slot.id.to_string()),
-        limit: Some(slot.limit.to_string()),
-        ..bare(revision, event.at, kind)
+        ..of_limits(revision, event.at, kind, std::iter::once(&slot.limit).chain(&slot.further))
     };
     match &event.kind {
         EventKind::LimitDeclared { limit, .. } => of_limit("limit_declared", limit),
@@ -70,18 +73,32 @@ fn live(revision: u64, event: &Event) -> LiveEvent {
         },
         EventKind::SlotEnded(ended) => LiveEvent {
             slot: Some(ended.id.to_string()),
-            limit: ended.limits.first().map(|(limit, _)| limit.to_string()),
             run: ended.run.as_ref().map(ToString::to_string),
             label: ended.label.as_ref().map(ToString::to_string),
             state: Some(ended.end.as_str().to_owned()),
             fence: ended.fence,
             by: ended.by.as_ref().map(ToString::to_string),
-            ..bare(revision, event.at, "slot_ended")
+            ..of_limits(revision, event.at, "slot_ended", ended.limits.iter().map(|(limit, _)| limit))
         },
         EventKind::RunEnded { run, .. } => {
             LiveEvent { run: Some(run.to_string()), ..bare(revision, event.at, "run_ended") }
         }
         EventKind::RateReset { .. } => bare(revision, event.at, "rate_reset"),
+    }
+}
+
+fn of_limits<'a>(
+    revision: u64,
+    at: u64,
+    kind: &str,
+    limits: impl Iterator<Item = &'a LimitName>,
+) -> LiveEvent {
+    let limits: Vec<String> = limits.map(ToString::to_string).collect();
+    let limit = limits.first().cloned();
+    LiveEvent {
+        limit,
+        limits: if limits.len() > 1 { limits } else { Vec::new() },
+        ..bare(revision, at, kind)
     }
 }
 

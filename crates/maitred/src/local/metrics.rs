@@ -1,20 +1,26 @@
 //! Counts what was published, for Prometheus. Labels are limit names only, and of those at most [`LIMITS_MAX`];
 //! the rest shares `other`, so that no caller can make the series grow without end.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use maitred_engine::{
-    event::{EndedSlot, Event, EventKind},
+    event::{EndedSlot, Event, EventKind, Was},
     names::{LimitName, Namespace},
     time::Millis,
 };
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
-    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
     registry::Registry,
 };
 
 use super::{
+    history::Progress,
     sequencer::{Published, Sequencer},
     timekeeper::Clocks,
 };
@@ -36,6 +42,13 @@ struct OfEnd {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct OfOutcome {
+    namespace: String,
+    limit: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfState {
     namespace: String,
     limit: String,
@@ -52,29 +65,38 @@ pub struct Counters {
     grants: Family<OfLimit, Counter>,
     ends: Family<OfEnd, Counter>,
     put_back: Family<OfLimit, Counter>,
-    waits: Family<OfLimit, Histogram, fn() -> Histogram>,
-    holds: Family<OfLimit, Histogram, fn() -> Histogram>,
+    waits: Family<OfOutcome, Histogram, fn() -> Histogram>,
+    holds: Family<OfEnd, Histogram, fn() -> Histogram>,
     decisions: Family<OfDecision, Counter>,
     records: Counter,
+    commits: Histogram,
+}
+
+/// What only the owner of the journal knows.
+pub struct Standing {
+    pub clocks: Clocks,
+    /// Only what gives something back is taken.
+    pub is_full: bool,
+    pub history: Progress,
 }
 
 /// 5 ms to about 11 days, four times as long each.
 fn durations() -> Histogram {
-    Histogram::new(prometheus_client::metrics::histogram::exponential_buckets(0.005, 4.0, 15))
+    Histogram::new(exponential_buckets(0.005, 4.0, 15))
 }
 
 impl Counters {
     pub fn new() -> Self {
-        let histograms = || Family::new_with_constructor(durations as fn() -> Histogram);
         Self {
             named: HashSet::new(),
             grants: Family::default(),
             ends: Family::default(),
             put_back: Family::default(),
-            waits: histograms(),
-            holds: histograms(),
+            waits: Family::new_with_constructor(durations),
+            holds: Family::new_with_constructor(durations),
             decisions: Family::default(),
             records: Counter::default(),
+            commits: Histogram::new(exponential_buckets(0.000_1, 4.0, 9)),
         }
     }
 
@@ -92,12 +114,17 @@ impl Counters {
         published.events.iter().for_each(|event| self.count_event(event));
     }
 
+    /// A record was appended and flushed.
+    pub fn committed(&self, took: Duration) {
+        self.commits.observe(took.as_secs_f64());
+    }
+
     fn count_event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::SlotGranted { slot, waited_ms, .. } => {
                 let of = self.of(&slot.namespace, &slot.limit);
                 self.grants.get_or_create(&of).inc();
-                self.waits.get_or_create(&of).observe(seconds(*waited_ms));
+                self.observe_wait(of, "granted", *waited_ms);
             }
             EventKind::SlotPutBack(slot) => {
                 let of = self.of(&slot.namespace, &slot.limit);
@@ -111,13 +138,21 @@ impl Counters {
     fn count_end(&mut self, at: Millis, ended: &EndedSlot) {
         let Some((limit, _)) = ended.limits.first() else { return };
         let of = self.of(&ended.namespace, limit);
-        if let Some(granted_at) = ended.granted_at
-            && matches!(ended.was, maitred_engine::event::Was::Busy)
-        {
-            self.holds.get_or_create(&of).observe(seconds(at.saturating_sub(granted_at)));
+        let reason = ended.end.as_str();
+        let of_end = OfEnd { namespace: of.namespace.clone(), limit: of.limit.clone(), reason };
+        match (ended.was, ended.granted_at) {
+            (Was::Busy, Some(granted_at)) => {
+                self.holds.get_or_create(&of_end).observe(seconds(at.saturating_sub(granted_at)));
+            }
+            (Was::Queued, _) => self.observe_wait(of, reason, at.saturating_sub(ended.asked_at)),
+            _ => {}
         }
+        self.ends.get_or_create(&of_end).inc();
+    }
+
+    fn observe_wait(&self, of: OfLimit, outcome: &'static str, waited_ms: Millis) {
         let OfLimit { namespace, limit } = of;
-        self.ends.get_or_create(&OfEnd { namespace, limit, reason: ended.end.as_str() }).inc();
+        self.waits.get_or_create(&OfOutcome { namespace, limit, outcome }).observe(seconds(waited_ms));
     }
 
     fn of(&mut self, namespace: &Namespace, limit: &LimitName) -> OfLimit {
@@ -131,7 +166,7 @@ impl Counters {
     }
 
     /// Prometheus text, without the closing mark, so that more can follow.
-    pub fn text<R>(&self, sequencer: &Sequencer<R>, clocks: Clocks) -> String {
+    pub fn text<R>(&self, sequencer: &Sequencer<R>, standing: &Standing) -> String {
         let mut registry = Registry::with_prefix("maitred");
         registry.register("grants", "Slots granted", self.grants.clone());
         registry.register("slot_ends", "Slots ended, by reason", self.ends.clone());
@@ -140,11 +175,20 @@ impl Counters {
             "Slots put back to the end of their queues",
             self.put_back.clone(),
         );
-        registry.register("acquire_wait_seconds", "From joining the queue to the grant", self.waits.clone());
+        registry.register(
+            "acquire_wait_seconds",
+            "From joining the queue to the grant or the end",
+            self.waits.clone(),
+        );
         registry.register("hold_seconds", "From the grant of a busy slot to its end", self.holds.clone());
         registry.register("rate_decisions", "Admissions by outcome", self.decisions.clone());
         registry.register("journal_records", "Records applied", self.records.clone());
-        register_gauges(&mut registry, sequencer, clocks);
+        registry.register(
+            "journal_commit_seconds",
+            "From the append of a record to its flush",
+            self.commits.clone(),
+        );
+        register_gauges(&mut registry, sequencer, standing);
         let mut text = String::new();
         if encode(&mut text, &registry).is_err() {
             return String::new();
@@ -159,10 +203,12 @@ fn seconds(ms: Millis) -> f64 {
     ms as f64 / 1_000.0
 }
 
-fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, clocks: Clocks) {
+fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, standing: &Standing) {
     let Some(engine) = sequencer.engine() else { return };
     let stats = engine.stats();
     let follower = sequencer.follower();
+    let now = sequencer.now(standing.clocks);
+    let late = engine.next_due().map_or(0, |due| now.saturating_sub(due));
     let single = [
         ("revision", "Position of the last record", follower.head()),
         ("slots", "Slots that have not ended", u64::from(stats.slots)),
@@ -175,6 +221,18 @@ fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, clocks:
         ("horizon_timestamp_seconds", "Ids older than this are refused", stats.horizon / 1_000),
         ("void_records", "Records that did not follow the head", follower.voids),
         ("clock_leaps", "Stamps of the store that were not believed", follower.leaps),
+        ("overdue_seconds", "How late the next thing due is", late / 1_000),
+        ("journal_full", "1 while only what gives something back is taken", u64::from(standing.is_full)),
+        (
+            "history_lag_records",
+            "Records that the history does not have yet",
+            follower.head().saturating_sub(standing.history.filled_to),
+        ),
+        (
+            "history_in_trouble",
+            "1 while the history cannot be filled",
+            u64::from(standing.history.trouble.is_some()),
+        ),
         ("waiting_callers", "Callers on the line", sequencer.waiting_callers() as u64),
         (
             "journal_peers",
@@ -184,7 +242,7 @@ fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, clocks:
         (
             "journal_silence_seconds",
             "For how long the journal has not answered, once that is too long",
-            sequencer.cut_off_ms(clocks).unwrap_or(0) / 1_000,
+            sequencer.cut_off_ms(standing.clocks).unwrap_or(0) / 1_000,
         ),
     ];
     for (name, help, value) in single {
@@ -192,7 +250,7 @@ fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, clocks:
         gauge.set(value as i64);
         registry.register(name, help, gauge);
     }
-    register_limit_gauges(registry, engine, sequencer.now(clocks));
+    register_limit_gauges(registry, engine, now);
 }
 
 fn register_limit_gauges(registry: &mut Registry, engine: &maitred_engine::Engine, now: Millis) {

@@ -30,6 +30,7 @@ pub mod timekeeper;
 mod waiters;
 
 pub use answering::Answering;
+pub use history::copy as copy_history;
 pub use looking_back::LiveEvents;
 pub use node::{BATCH_MAX, Health, Metrics, Node};
 pub use start::{NodeOptions, StartError};

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use maitred_api::{AdmitFields, Answer, BatchItem, Call, Context, Problem, Reason};
+use maitred_api::{AdmitFields, Answer, BatchItem, Call, Context, Given, Problem, Reason};
 use maitred_engine::{
     bytes::Writer,
     command::{Command, Confirm, Request, Verb},
@@ -82,6 +82,12 @@ impl Node {
         if call.changes() {
             return self.change(context, call).unwrap_or_else(|problem| Answering::known(Err(problem)));
         }
+        if let Call::Slot { slot, wait } = &call
+            && !wait.is_missing()
+        {
+            let looked = self.look_and_wait(context, slot, wait);
+            return looked.unwrap_or_else(|problem| Answering::known(Err(problem)));
+        }
         let (node, context) = (self.clone(), context.clone());
         Answering::looking(async move {
             match call {
@@ -102,13 +108,6 @@ impl Node {
 
     pub(super) async fn read(&self, context: &Context, call: Call) -> Answered {
         let namespace = check::namespace(context)?;
-        if let Call::Slot { slot, wait } = &call
-            && let Some(wait_ms) = check::wait(wait)?
-        {
-            let place = (namespace.clone(), check::slot_id(slot)?);
-            let look = |(namespace, slot), line, reply| Input::Look { namespace, slot, line, reply };
-            return self.open_line(place, false, Some(wait_ms), look)?.await;
-        }
         let (reply, answer) = oneshot::channel();
         let min_revision = context.min_revision;
         self.send(Input::Read { namespace, call, min_revision, reply: Reply::One(reply) })?;
@@ -118,6 +117,12 @@ impl Node {
                 Err(Problem::new(Reason::Unavailable, "the revision asked for was not reached within 10 s"))
             }
         }
+    }
+
+    fn look_and_wait(&self, context: &Context, slot: &str, wait: &Given) -> Result<Answering, Problem> {
+        let place = (check::namespace(context)?, check::slot_id(slot)?);
+        let look = |(namespace, slot), line, reply| Input::Look { namespace, slot, line, reply };
+        self.open_line(place, false, check::wait(wait)?, look)
     }
 
     fn change(&self, context: &Context, mut call: Call) -> Result<Answering, Problem> {

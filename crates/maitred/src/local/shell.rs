@@ -17,7 +17,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{
     clock::boot_ms,
     follower::Halt,
-    metrics::Counters,
+    history::Progress,
+    metrics::{Counters, Standing},
     node::{Health, Metrics},
     sequencer::{Effect, Input, Published, Sequencer},
     stream::Stream,
@@ -70,6 +71,8 @@ pub struct Shell {
     pub archive: Box<dyn Archive>,
     /// When the journal is to write down that everything so far was flushed.
     pub attest_at: Option<Instant>,
+    /// When the record under way was handed to the journal.
+    pub appended_at: Option<Instant>,
 }
 
 /// Everything but the journal: it works on while the journal is waited for.
@@ -92,6 +95,8 @@ pub struct Desk {
     /// Nobody can ask any more.
     pub is_closed: bool,
     pub is_stopping: bool,
+    /// How far the history is.
+    pub history: watch::Receiver<Progress>,
 }
 
 impl Shell {
@@ -178,11 +183,16 @@ impl Shell {
             }
             Effect::Halt(halt) => return desk.fail(halt),
             Effect::Append { after, bytes } => {
+                self.appended_at = Some(Instant::now());
                 Input::Appended(desk.meanwhile(self.journal.append(after, bytes)).await)
             }
             Effect::Sync => {
                 self.attest_at = Some(Instant::now() + ATTEST_AFTER);
-                Input::Synced(desk.meanwhile(self.journal.sync()).await)
+                let synced = desk.meanwhile(self.journal.sync()).await;
+                if let (Ok(_), Some(appended_at)) = (&synced, self.appended_at.take()) {
+                    desk.counters.committed(appended_at.elapsed());
+                }
+                Input::Synced(synced)
             }
             Effect::Read { after } => {
                 Input::Records(desk.meanwhile(self.archive.read(after, READ_BYTES)).await)
@@ -315,8 +325,12 @@ impl Desk {
     }
 
     fn metrics(&self) -> Metrics {
-        let clocks = self.clocks();
-        Metrics { text: self.counters.text(&self.sequencer, clocks) }
+        let standing = Standing {
+            clocks: self.clocks(),
+            is_full: self.room == Room::Reserve,
+            history: self.history.borrow().clone(),
+        };
+        Metrics { text: self.counters.text(&self.sequencer, &standing) }
     }
 }
 

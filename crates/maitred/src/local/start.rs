@@ -105,8 +105,9 @@ impl Node {
             notes: journal.notes(),
             is_closed: false,
             is_stopping: false,
+            history: progress_seen.clone(),
         };
-        let shell = Shell { desk, journal, archive, attest_at: None };
+        let shell = Shell { desk, journal, archive, appended_at: None, attest_at: None };
         let shadow = spawn("maitred-shadow", async move {
             if let Err(halt) = shadow.run().await {
                 failed.send_replace(Some(halt.to_string()));

@@ -31,7 +31,17 @@ pub(super) struct Entered {
 }
 
 impl LimitLayer {
+    /// What is asked belongs to the trace that the request belongs to.
     pub(super) async fn enter(&self, parts: &mut Parts) -> Entry {
+        let Some(trace) = parts.headers.get("traceparent").and_then(|trace| trace.to_str().ok()) else {
+            return self.let_in(parts).await;
+        };
+        let mut traced = self.clone();
+        traced.maitred = traced.maitred.traceparent(trace);
+        traced.let_in(parts).await
+    }
+
+    async fn let_in(&self, parts: &mut Parts) -> Entry {
         match &self.what {
             What::Keys { task, specs } => {
                 let specs = specs(parts);

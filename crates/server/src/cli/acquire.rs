@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::cli::{
-    exit,
+    complete, exit,
     failure::Failure,
     output::Sheet,
     session::{ConnectOptions, Session},
@@ -15,6 +15,7 @@ use crate::cli::{
 #[command(after_help = HELP)]
 pub struct AcquireArgs {
     /// The limit
+    #[arg(add = complete::limits())]
     limit: String,
     #[command(flatten)]
     wanted: Wanted,
@@ -28,7 +29,7 @@ Examples:
   maitred acquire partner-api --no-wait || echo 'busy, later'
   maitred acquire nightly --slot nightly-2026-08-01    # may be repeated: the same slot
 
-It prints the slot's id once the slot is busy; whoever knows the id gives it back: maitred release ID.
+It prints the slot's id once the slot is busy. Whoever knows it gives it back: maitred release ID.
 Until then it counts, at the longest for the limit's max hold. Ctrl-C leaves the queue.
 Exit status 6: timed out.";
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cli::{
     agents::{Agent, Agents},
-    exit,
+    complete, exit,
     failure::Failure,
     output::{self, Output, Sheet},
     session::DEFAULT_URL,
@@ -43,11 +43,15 @@ enum AgentVerb {
         /// A file with the token to carry
         #[arg(long, value_name = "FILE")]
         token_file: Option<PathBuf>,
+        /// A PEM file with roots to believe beside the platform's
+        #[arg(long, value_name = "FILE")]
+        ca: Option<PathBuf>,
     },
     /// Talk to this one from now on
     #[command(after_help = USE_HELP)]
     Use {
         /// Its name here
+        #[arg(add = complete::agents())]
         name: String,
     },
     /// Every agent; the one in use is marked
@@ -57,6 +61,7 @@ enum AgentVerb {
     #[command(after_help = RM_HELP)]
     Rm {
         /// Its name here
+        #[arg(add = complete::agents())]
         name: String,
     },
 }
@@ -87,7 +92,7 @@ Examples:
   maitred agent ls
   maitred agent ls --json
 
-In a pipe, tab-separated: in use (yes or no), name, url, namespace, token file.";
+In a pipe, tab-separated: in use (yes or no), name, url, namespace, token file, file of roots.";
 
 const RM_HELP: &str = "\
 Examples:
@@ -98,9 +103,10 @@ pub fn run(args: AgentArgs) -> Result<u8, Failure> {
     let out = Output::new(args.json, args.header);
     let mut agents = Agents::read()?;
     match args.verb {
-        AgentVerb::Add { name, url, namespace, token_file } => {
-            let token_file = token_file.map(|file| std::path::absolute(&file).unwrap_or(file));
-            agents.agents.insert(name.clone(), Agent { url, namespace, token_file });
+        AgentVerb::Add { name, url, namespace, token_file, ca } => {
+            let whole = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
+            let (token_file, ca) = (token_file.map(whole), ca.map(whole));
+            agents.agents.insert(name.clone(), Agent { url, namespace, token_file, ca });
             agents.current.get_or_insert(name);
         }
         AgentVerb::Use { name } => {
@@ -144,6 +150,7 @@ fn print(out: Output, agents: &Agents) {
                 agent.url.clone().unwrap_or_else(|| no_url.to_owned()),
                 agent.namespace.clone().unwrap_or_default(),
                 agent.token_file.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
+                agent.ca.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
             ]
         };
         sheet.rows = agents.agents.iter().map(row).collect();
@@ -151,8 +158,8 @@ fn print(out: Output, agents: &Agents) {
     };
     out.print(
         &json!({ "current": agents.current, "agents": agents.agents }),
-        || sheet(&["", "NAME", "URL", "NAMESPACE", "TOKEN FILE"], ["", "*"], DEFAULT_URL),
-        || sheet(&["in_use", "name", "url", "namespace", "token_file"], ["no", "yes"], ""),
+        || sheet(&["", "NAME", "URL", "NAMESPACE", "TOKEN FILE", "ROOTS"], ["", "*"], DEFAULT_URL),
+        || sheet(&["in_use", "name", "url", "namespace", "token_file", "ca"], ["no", "yes"], ""),
     );
     if agents.agents.is_empty() && out.for_people() {
         output::note("there are no agents; add one: maitred agent add NAME --url URL");

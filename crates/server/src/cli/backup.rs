@@ -1,9 +1,10 @@
 //! `maitred verify` and `maitred backup`: is a data folder whole, and a checked copy of it.
 //!
-//! A journal that no process has open does not change, so a backup is: read it all, copy its files, read the copy all,
-//! and both must hold the same. A server that was started in between shows in that comparison, or has the lock.
+//! A backup is taken of a folder whether a server runs on it or not: what was answered before it began is in it. The
+//! copy is read to its end before it is said to be there.
 
 use std::{
+    fmt::Display,
     fs::{self, DirBuilder, File},
     io,
     os::unix::fs::DirBuilderExt,
@@ -35,7 +36,7 @@ pub struct VerifyArgs {
 pub struct BackupArgs {
     /// The folder to make; it must not be there yet
     to: PathBuf,
-    /// The data folder of a server that is stopped
+    /// The data folder of a server, running or stopped
     #[arg(long, value_name = "FOLDER", env = "MAITRED_DATA", default_value = "maitred-data")]
     data: PathBuf,
     #[command(flatten)]
@@ -59,7 +60,7 @@ Examples:
 
 Every record is read and its place in the chain is checked; nothing is changed. In a pipe,
 tab-separated: field and value. Damage is exit status 1 and names file and byte. A folder that a
-server has open is refused (exit status 5).";
+server has open is refused (exit status 5): make a backup and verify that.";
 
 const BACKUP_HELP: &str = "\
 Examples:
@@ -67,9 +68,9 @@ Examples:
   maitred verify /backups/monday
   maitred serve --data /backups/monday    # restored; work on a copy of it
 
-The server must be stopped; while it runs, take a snapshot of the volume instead. The journal and
-the history are copied and the copy is read to the end; tokens are not in it. What was granted
-after the backup is not known to a server that is restored from it.";
+The server may run and goes on meanwhile: what it answered before the backup began is in it. The
+journal and the history are copied and the copy is read to the end; tokens are not in it. What
+was granted after the backup is not known to a server that is restored from it.";
 
 pub fn verify(args: &VerifyArgs) -> Result<u8, Failure> {
     let verified = checked(&args.folder)?;
@@ -77,32 +78,29 @@ pub fn verify(args: &VerifyArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// The history first: one that is ahead of its journal would be begun anew.
 pub fn backup(args: &BackupArgs) -> Result<u8, Failure> {
-    let before = checked(&args.data)?;
-    if args.to.exists() {
-        let failure = Failure::new(exit::REFUSED, format!("{} is there already", args.to.display()));
+    let (from, to) = (&args.data, &args.to);
+    if to.exists() {
+        let failure = Failure::new(exit::REFUSED, format!("{} is there already", to.display()));
         return Err(failure.hint("name a folder that is not there yet; nothing is written over"));
     }
-    copy(&args.data, &args.to).map_err(|error| not_copied(&args.to, &error.to_string()))?;
-    let copied = checked(&args.to).map_err(|failure| not_copied(&args.to, &failure.message))?;
-    if !are_same(&copied, &before) || !are_same(&checked(&args.data)?, &before) {
-        return Err(not_copied(
-            &args.to,
-            "the folder changed while it was copied; was a server started on it?",
-        ));
+    if !journal(from).is_dir() {
+        return Err(no_folder(from));
     }
-    print(args.form, &args.to, &copied);
+    let not_copied = |why: &dyn Display| {
+        let _ = fs::remove_dir_all(to);
+        Failure::new(exit::FAILED, format!("there is no backup: {why}"))
+    };
+    DirBuilder::new().mode(0o700).create(to).map_err(|error| not_copied(&error))?;
+    let history = "history.sqlite";
+    let copied = maitred::copy_history(&from.join(history), &to.join(history));
+    copied.map_err(|error| not_copied(&error))?;
+    let verified = maitred::copy_journal(&journal(from), &to.join("journal"));
+    let verified = verified.map_err(|error| not_copied(&error))?;
+    File::open(to).and_then(|folder| folder.sync_all()).map_err(|error| not_copied(&error))?;
+    print(args.form, to, &verified);
     Ok(exit::OK)
-}
-
-/// Warnings name places, which differ.
-fn are_same(one: &Verified, other: &Verified) -> bool {
-    Verified { warnings: Vec::new(), ..one.clone() } == Verified { warnings: Vec::new(), ..other.clone() }
-}
-
-fn not_copied(to: &Path, why: &str) -> Failure {
-    let failure = Failure::new(exit::FAILED, format!("the copy is not good: {why}"));
-    failure.hint(format!("take {} away and try again", to.display()))
 }
 
 /// The journal in a data folder, or the folder itself.
@@ -115,49 +113,17 @@ fn checked(folder: &Path) -> Result<Verified, Failure> {
     maitred::verify(&journal(folder)).map_err(|error| match &error {
         JournalError::Locked { .. } => {
             let failure = Failure::new(exit::REFUSED, error.to_string());
-            failure.hint("stop the server first, or look at a snapshot of the volume")
+            failure
+                .hint("a running server's folder changes: make a backup and verify that, or stop the server")
         }
-        JournalError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            let failure =
-                Failure::new(exit::NOT_FOUND, format!("there is no data folder at {}", folder.display()));
-            failure.hint("name the server's data folder")
-        }
+        JournalError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => no_folder(folder),
         _ => Failure::new(exit::FAILED, error.to_string()),
     })
 }
 
-/// The journal and the history; every file and its name durable before it is said to be there.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(to)?;
-    copy_files(&journal(from), &to.join("journal"), is_journal)?;
-    for name in ["history.sqlite", "history.sqlite-wal"] {
-        if from.join(name).exists() {
-            copy_file(&from.join(name), &to.join(name))?;
-        }
-    }
-    File::open(to)?.sync_all()
-}
-
-/// Not the lock, and nothing that waits to be filled.
-fn is_journal(name: &str) -> bool {
-    name != "lock" && !name.starts_with("spare-") && !name.ends_with(".tmp")
-}
-
-fn copy_files(from: &Path, to: &Path, is_wanted: impl Fn(&str) -> bool) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        // Not behind links: only what lies here.
-        if entry.file_type()?.is_file() && entry.file_name().to_str().is_some_and(&is_wanted) {
-            copy_file(&entry.path(), &to.join(entry.file_name()))?;
-        }
-    }
-    File::open(to)?.sync_all()
-}
-
-fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    fs::copy(from, to)?;
-    File::open(to)?.sync_all()
+fn no_folder(folder: &Path) -> Failure {
+    let failure = Failure::new(exit::NOT_FOUND, format!("there is no data folder at {}", folder.display()));
+    failure.hint("name the server's data folder")
 }
 
 fn print(form: Form, folder: &Path, verified: &Verified) {

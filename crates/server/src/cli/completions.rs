@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::{exit, failure::Failure, output};
+use crate::cli::{complete, exit, failure::Failure, output};
 
 #[derive(Args, Debug)]
 #[command(after_help = COMPLETIONS_HELP)]
@@ -26,17 +26,20 @@ const COMPLETIONS_HELP: &str = "\
 Examples:
   maitred completions bash > ~/.local/share/bash-completion/completions/maitred
   maitred completions zsh > ~/.zfunc/_maitred
-  maitred completions fish > ~/.config/fish/completions/maitred.fish";
+  maitred completions fish > ~/.config/fish/completions/maitred.fish
+
+The script asks this binary at each tab, and that the server: names of limits are offered as they
+are now, if it answers within 300 ms.";
 
 const MAN_HELP: &str = "\
 Examples:
   maitred man | man -l -
   maitred man ~/.local/share/man/man1";
 
-pub fn completions(args: &CompletionsArgs, mut command: Command) -> Result<u8, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, "maitred", &mut script);
-    output::raw(&script);
+pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
+    let shell = args.shell.to_string();
+    let script = complete::script(&shell);
+    output::raw(&script.ok_or_else(|| Failure::new(exit::FAILED, format!("no completions for {shell}")))?);
     Ok(exit::OK)
 }
 

@@ -18,6 +18,9 @@ use crate::cli::{
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub struct DoctorArgs {
+    /// Ask only whether the server takes calls, which needs no token: for the health check of a container
+    #[arg(long)]
+    ready: bool,
     #[command(flatten)]
     pub connect: ConnectOptions,
 }
@@ -27,8 +30,9 @@ Examples:
   maitred doctor
   maitred doctor --url http://limits.example:7654 --json
   maitred doctor | awk -F'\\t' '$1 != \"ok\"'
+  maitred doctor --ready                  # exit status 0 while it takes calls
 
-It asks whether the server takes calls, whether this token may ask, whether the clocks agree, how far
+It says which server it asks and what made it that one, whether the server takes calls, whether this token may ask, whether the clocks agree, how far
 the history is behind, and of each limit whether slots leak or nothing moves. In a pipe,
 tab-separated: ok, warn or fail; what was asked; what was found; what to do. Exit status 1 if
 anything failed; warnings alone are status 0.";
@@ -75,13 +79,15 @@ struct Report<'a> {
 
 pub async fn run(args: DoctorArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
-    let mut findings = vec![ready(&session).await];
-    if findings[0].verdict != Verdict::Fail {
+    let ready = ready(&session).await;
+    let may_ask = ready.verdict != Verdict::Fail && !args.ready;
+    let mut findings = vec![Finding::ok("asked", args.connect.told()?), ready];
+    if may_ask {
         findings.extend(calls(&session).await);
     }
     let count = |verdict| findings.iter().filter(|finding| finding.verdict == verdict).count();
     let report = Report { findings: &findings, failed: count(Verdict::Fail), warned: count(Verdict::Warn) };
-    session.out.print(&report, || for_people(&findings), || for_pipes(&findings));
+    session.out.tell(&report, || for_people(&findings), || for_pipes(&findings));
     Ok(if report.failed == 0 { exit::OK } else { exit::FAILED })
 }
 
@@ -169,20 +175,18 @@ async fn history(session: &Session) -> Result<Finding, Problem> {
     })
 }
 
-fn for_people(findings: &[Finding]) -> Sheet {
-    let line = |finding: &Finding| {
+fn for_people(findings: &[Finding]) -> Vec<String> {
+    let lines = |finding: &Finding| {
         let mark = match finding.verdict {
-            Verdict::Ok => "ok  ",
+            Verdict::Ok => "ok",
             Verdict::Warn => "WARN",
             Verdict::Fail => "FAIL",
         };
-        let mut lines = vec![vec![format!("{mark}  {}: {}", finding.check, finding.found)]];
-        if !finding.fix.is_empty() {
-            lines.push(vec![format!("        {}", finding.fix)]);
-        }
-        lines
+        let found = format!("{mark} {}: {}", finding.check, finding.found);
+        let fix = (!finding.fix.is_empty()).then(|| format!("  {}", finding.fix));
+        std::iter::once(found).chain(fix)
     };
-    Sheet { names: vec![""], rows: findings.iter().flat_map(line).collect() }
+    findings.iter().flat_map(lines).collect()
 }
 
 fn for_pipes(findings: &[Finding]) -> Sheet {

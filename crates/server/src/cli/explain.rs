@@ -48,12 +48,12 @@ pub async fn run(args: ExplainArgs) -> Result<u8, Failure> {
             .hint("who holds what: maitred limits slots LIMIT")
             .hint("what ended: maitred history"));
     }
-    session.out.print(&answer, || story(&answer), || facts(&answer));
+    session.out.tell(&answer, || story(&answer), || facts(&answer));
     Ok(exit::OK)
 }
 
 /// In words: the answer, then each slot of several, then who holds what blocks.
-fn story(answer: &ExplainAnswer) -> Sheet {
+fn story(answer: &ExplainAnswer) -> Vec<String> {
     let mut lines = vec![answer.text.clone()];
     if answer.slots.len() > 1 {
         lines.extend(answer.slots.iter().map(|slot| format!("  {}: {}", slot.slot.slot, slot.text)));
@@ -62,7 +62,7 @@ fn story(answer: &ExplainAnswer) -> Sheet {
         answer.slots.iter().flat_map(|slot| &slot.waits_for).filter(|limit| limit.block != Block::None);
     lines.extend(waiting.flat_map(|limit| holders(limit, answer.as_of)));
     lines.extend(answer.ended.iter().map(|end| ended(end, answer.as_of)));
-    Sheet { names: vec![""], rows: lines.into_iter().map(|line| vec![line]).collect() }
+    lines
 }
 
 fn holders(limit: &ExplainedLimit, as_of: u64) -> Vec<String> {

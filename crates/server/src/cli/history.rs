@@ -4,7 +4,7 @@ use clap::Args;
 use maitred_api::{Answer, AuditAnswer, AuditEntry, Call, EndedSlot, HistoryAnswer, Reach};
 
 use crate::cli::{
-    exit,
+    complete, exit,
     failure::Failure,
     output::{self, Sheet},
     session::{ConnectOptions, Session},
@@ -18,6 +18,7 @@ const PAGE: u32 = 1_000;
 #[command(after_help = HISTORY_HELP)]
 pub struct HistoryArgs {
     /// Slots of this limit only
+    #[arg(add = complete::limits())]
     limit: Option<String>,
     /// This slot only
     #[arg(long, value_name = "ID")]
@@ -38,7 +39,7 @@ pub struct HistoryArgs {
 #[command(after_help = AUDIT_HELP)]
 pub struct AuditArgs {
     /// Acts on this limit only
-    #[arg(long, value_name = "LIMIT")]
+    #[arg(long, value_name = "LIMIT", add = complete::limits())]
     limit: Option<String>,
     #[command(flatten)]
     most: Most,

@@ -3,16 +3,21 @@
 mod act;
 mod release;
 mod show;
+mod top;
 mod watch;
+
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use maitred_api::{Call, Given};
 
 use crate::cli::{
+    complete,
     failure::Failure,
     session::{ConnectOptions, Session, Why},
 };
 
+pub use release::{can_ask, is_agreed};
 pub use show::ends_at;
 
 #[derive(Args, Debug)]
@@ -33,12 +38,14 @@ enum LimitsVerb {
     #[command(after_help = SHOW_HELP)]
     Show {
         /// Its name
+        #[arg(add = complete::limits())]
         limit: String,
     },
     /// One limit's slots: busy first, then reserved, then the queue in order
     #[command(after_help = SLOTS_HELP)]
     Slots {
         /// Its name
+        #[arg(add = complete::limits())]
         limit: String,
         /// How many at the most
         #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -59,6 +66,7 @@ enum LimitsVerb {
     #[command(after_help = CAPACITY_HELP)]
     Capacity {
         /// Its name
+        #[arg(add = complete::limits())]
         limit: String,
         /// A whole number from 1 to 100000, or `reset`: back to what is declared
         #[arg(value_name = "N|reset")]
@@ -70,6 +78,7 @@ enum LimitsVerb {
     #[command(after_help = MAX_HOLD_HELP)]
     MaxHold {
         /// Its name
+        #[arg(add = complete::limits())]
         limit: String,
         /// A duration such as 45m, 2h or 1h30m, up to 30d, or `reset`: back to what is declared
         #[arg(value_name = "DURATION|reset")]
@@ -81,6 +90,16 @@ enum LimitsVerb {
     #[command(after_help = PAUSE_HELP)]
     Pause {
         /// Its name
+        #[arg(add = complete::limits())]
+        limit: String,
+        #[command(flatten)]
+        why: Why,
+    },
+    /// Grant again
+    #[command(after_help = RESUME_HELP)]
+    Resume {
+        /// Its name
+        #[arg(add = complete::limits())]
         limit: String,
         #[command(flatten)]
         why: Why,
@@ -89,16 +108,21 @@ enum LimitsVerb {
     #[command(after_help = WATCH_HELP)]
     Watch {
         /// Its name
+        #[arg(add = complete::limits())]
         limit: Option<String>,
     },
-    /// Grant again
-    #[command(after_help = RESUME_HELP)]
-    Resume {
-        /// Its name
-        limit: String,
-        #[command(flatten)]
-        why: Why,
+    /// Every limit on the whole screen, the longest queues first, until Ctrl-C
+    #[command(after_help = TOP_HELP)]
+    Top {
+        /// How often it is drawn
+        #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = often)]
+        every: Duration,
     },
+}
+
+fn often(text: &str) -> Result<Duration, String> {
+    let ms = maitred::parse_duration(text).filter(|ms| (100..=3_600_000).contains(ms));
+    ms.map(Duration::from_millis).ok_or_else(|| "allowed: 100ms to 1h".to_owned())
 }
 
 impl LimitsArgs {
@@ -110,6 +134,7 @@ impl LimitsArgs {
 pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
     match args.verb {
+        LimitsVerb::Top { every } => top::run(&session, every).await,
         LimitsVerb::List => show::list(&session).await,
         LimitsVerb::Show { limit } => show::one(&session, &limit).await,
         LimitsVerb::Slots { limit, most } => show::slots(&session, &limit, most).await,
@@ -193,6 +218,13 @@ Examples:
   maitred limits resume voice-calls
 
 Only resume lifts it: no deploy and no restart does.";
+
+const TOP_HELP: &str = "\
+Examples:
+  maitred limits top
+  maitred limits top --every 500ms --agent staging
+
+It only shows, and needs a terminal. To act: maitred limits capacity, max-hold, pause, release.";
 
 const WATCH_HELP: &str = "\
 Examples:

@@ -9,6 +9,7 @@ mod agent;
 mod agents;
 mod apply;
 mod backup;
+mod complete;
 mod completions;
 mod doctor;
 mod exit;
@@ -40,6 +41,8 @@ use crate::{
     serve::{self, DevOptions, ServeError, ServeOptions},
 };
 
+pub use session::DEFAULT_URL;
+
 /// A durable limiter: how many pieces of one kind of work run at once, and who is next
 #[derive(Parser, Debug)]
 #[command(name = "maitred", version, after_help = HELP)]
@@ -50,9 +53,9 @@ pub struct Cli {
 
 const HELP: &str = "\
 Examples:
-  maitred dev                                                 # a throw-away server with limits to play with
-  maitred limits list                                         # busy, waiting, max hold
-  maitred run --limit partner-api -- curl -fsS https://…      # hold a slot while a command runs
+  maitred dev                                # a throw-away server to play with
+  maitred limits list                        # busy, waiting, max hold
+  maitred run --limit demo -- ./export.sh    # hold a slot while a command runs
 
 The server is found by --url or MAITRED_URL, the namespace by --agent or MAITRED_AGENT,
 the token by --token-file or MAITRED_TOKEN.
@@ -82,13 +85,13 @@ enum Verb {
     Audit(history::AuditArgs),
     /// See and reset what is counted against keys
     Rates(rates::RatesArgs),
-    /// See what runs hold and wait for
+    /// See what runs hold and wait for, and give it back
     Runs(runs::RunsArgs),
     /// What is wrong, and what to do about it
     Doctor(doctor::DoctorArgs),
     /// Read a data folder to the end: is it whole?
     Verify(backup::VerifyArgs),
-    /// Copy the data folder of a stopped server, and check the copy
+    /// Copy the data folder of a server, running or stopped, and check the copy
     Backup(backup::BackupArgs),
     /// Which server to talk to when no flag says
     Agent(agent::AgentArgs),
@@ -116,6 +119,7 @@ const SERVE_HELP: &str = "\
 Examples:
   maitred serve
   maitred serve --listen 0.0.0.0:7654 --token-file tokens --data /var/lib/maitred
+  maitred serve --tls-cert fullchain.pem --tls-key key.pem
   maitred serve --clock manual --data ./rehearsal       # for `maitred scenario --server`";
 
 const DEV_HELP: &str = "\
@@ -126,6 +130,7 @@ Examples:
 
 /// Reads the command line, does what it says, and tells the exit status.
 pub fn main() -> ExitCode {
+    complete::answer(Cli::command);
     let cli = Cli::parse();
     let json = cli.verb.wants_json();
     match cli.verb.run() {
@@ -183,7 +188,7 @@ impl Verb {
             Verb::Verify(args) => backup::verify(&args),
             Verb::Backup(args) => backup::backup(&args),
             Verb::Agent(args) => agent::run(args),
-            Verb::Completions(args) => completions::completions(&args, Cli::command()),
+            Verb::Completions(args) => completions::completions(&args),
             Verb::Man(args) => completions::man(&args, Cli::command()),
             Verb::Token(args) => token::run(args),
             Verb::Apply(args) => block_on(apply::run(args)),
@@ -208,9 +213,11 @@ fn block_on(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failu
 
 fn not_served(error: ServeError) -> Failure {
     let status = match &error {
-        ServeError::OpenToAll(_) | ServeError::Config(_) | ServeError::Token(_) | ServeError::Log(_) => {
-            exit::USAGE
-        }
+        ServeError::OpenToAll(_)
+        | ServeError::Config(_)
+        | ServeError::Token(_)
+        | ServeError::Tls(_)
+        | ServeError::Log(_) => exit::USAGE,
         _ => exit::FAILED,
     };
     Failure::new(status, error.to_string())

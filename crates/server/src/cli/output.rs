@@ -58,6 +58,20 @@ impl Output {
         }
     }
 
+    /// The same for an answer that is told in sentences.
+    pub fn tell(
+        &self,
+        answer: &impl Serialize,
+        people: impl FnOnce() -> Vec<String>,
+        pipe: impl FnOnce() -> Sheet,
+    ) {
+        if self.for_people() {
+            put(&wrapped(&people(), self.columns));
+        } else {
+            self.print(answer, Sheet::default, pipe);
+        }
+    }
+
     pub fn json(&self, answer: &impl Serialize) {
         match serde_json::to_string(answer) {
             Ok(json) => put(&format!("{json}\n")),
@@ -68,6 +82,32 @@ impl Output {
     /// One line as it is.
     pub fn line(&self, line: &str) {
         put(&format!("{line}\n"));
+    }
+}
+
+/// The whole terminal, until it is dropped.
+pub struct Screen(());
+
+impl Screen {
+    pub fn open() -> Screen {
+        put("\x1b[?1049h\x1b[?25l");
+        Screen(())
+    }
+
+    /// A title, and as many rows as fit below it. What was there before goes.
+    pub fn draw(&self, title: &str, sheet: &Sheet) {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok();
+        let lines = size.map_or(24, |size| usize::from(size.ws_row)).max(2);
+        let columns = terminal_columns();
+        let text = format!("{}\n{}", cut(title, columns), aligned(sheet, columns));
+        let shown: Vec<&str> = text.lines().take(lines).collect();
+        put(&format!("\x1b[H{}\x1b[K\x1b[J", shown.join("\x1b[K\r\n")));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        put("\x1b[?25h\x1b[?1049l");
     }
 }
 
@@ -95,6 +135,31 @@ fn put(text: &str) {
 fn terminal_columns() -> usize {
     let asked = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
     asked.filter(|columns| *columns > 0).unwrap_or(80)
+}
+
+/// Lines of words broken at spaces, so that nothing is cut; what goes on is indented as far as its line and two more.
+pub fn wrapped(lines: &[String], columns: usize) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let line = text::safe(line);
+        let indent = line.len() - line.trim_start().len();
+        let mut width = indent;
+        text.push_str(&line[..indent]);
+        for (at, word) in line.split_whitespace().enumerate() {
+            if at > 0 && width + 1 + word.width() > columns {
+                text.push('\n');
+                text.push_str(&" ".repeat(indent + 2));
+                width = indent + 2;
+            } else if at > 0 {
+                text.push(' ');
+                width += 1;
+            }
+            text.push_str(word);
+            width += word.width();
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Raw values; a tab or a line break in one cannot be taken for the end of it.
@@ -188,6 +253,14 @@ mod tests {
         let sheet = sheet(&[["a-very-long-name-of-a-limit", "20/20"]]);
         assert_eq!(plain(&sheet, 20), "NAME           USE\na-very-long-…  20/20\n");
         assert_eq!(plain(&sheet, 3), "NAME      USE\na-very-…  20/20\n");
+    }
+
+    #[test]
+    fn sentences_are_broken_and_never_cut() {
+        let lines = ["it waits for the first place".to_owned(), "  s-1 holds voice-calls".to_owned()];
+        assert_eq!(wrapped(&lines, 16), "it waits for the\n  first place\n  s-1 holds\n    voice-calls\n");
+        assert_eq!(wrapped(&lines, 4).lines().count(), 9, "words are never broken");
+        assert_eq!(wrapped(&lines, usize::MAX), "it waits for the first place\n  s-1 holds voice-calls\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::{io, process::ExitStatus, time::Duration};
 
 use clap::Args;
-use maitred_api::{Answer, Call, Reason, SlotAnswer};
+use maitred_api::{Answer, Call, Reason, SlotAnswer, SlotState};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use tokio::{
     process::{Child, Command},
@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::cli::{
-    exit,
+    complete, exit,
     failure::Failure,
     output,
     session::{ConnectOptions, Session},
@@ -24,6 +24,8 @@ use crate::cli::{
     waiting::{self, Wanted},
 };
 
+/// How often it is asked whether the slot is still held.
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(3);
 /// Between asking a command to end and ending it.
 const KILL_AFTER: Duration = Duration::from_secs(10);
 
@@ -31,9 +33,10 @@ const KILL_AFTER: Duration = Duration::from_secs(10);
 #[command(after_help = HELP)]
 pub struct RunArgs {
     /// The limit whose slot the command holds
-    #[arg(long, value_name = "LIMIT")]
+    #[arg(long, value_name = "LIMIT", add = complete::limits())]
     limit: String,
-    /// End the command when its slot expires (SIGTERM, ten seconds later SIGKILL); else it is only told on stderr
+    /// End the command when its slot expires or is taken from it (SIGTERM, ten seconds later SIGKILL); else it is only
+    /// told on stderr
     #[arg(long)]
     kill_on_expiry: bool,
     #[command(flatten)]
@@ -52,7 +55,8 @@ Examples:
   maitred run --limit gpu --weight 4 --kill-on-expiry -- ./train
 
 The command finds its slot in MAITRED_SLOT_ID, MAITRED_LIMIT and MAITRED_FENCE.
-Signals are passed on to it, and its exit status is passed back.
+Signals are passed on to it, and its exit status is passed back. If somebody else releases the
+slot, that is told within a few seconds; the command goes on, unless --kill-on-expiry is given.
 Not started: 6 timed out waiting, 126 not executable, 127 no such command.";
 
 pub async fn run(args: RunArgs) -> Result<u8, Failure> {
@@ -107,29 +111,46 @@ impl Held<'_> {
     ) -> Result<ExitStatus, Failure> {
         let mut next = self.expires;
         let mut stage = Stage::Holding;
+        let mut taken = std::pin::pin!(self.taken());
         loop {
             tokio::select! {
                 status = child.wait() => {
                     return status.map_err(|error| Failure::new(exit::FAILED, format!("the command was lost: {error}")));
                 }
                 signal = signals.next() => pass_on(&child, signal),
+                state = &mut taken, if stage == Stage::Holding => {
+                    stage = self.lost(&child, kill, stage, &format!("was {state} by somebody else"));
+                    next = Instant::now() + KILL_AFTER;
+                }
                 () = tokio::time::sleep_until(next), if stage != Stage::Over => {
-                    stage = self.expired(&child, kill, stage);
+                    stage = self.lost(&child, kill, stage, "has expired");
                     next = Instant::now() + KILL_AFTER;
                 }
             }
         }
     }
 
-    fn expired(&self, child: &Child, kill: bool, stage: Stage) -> Stage {
+    /// Resolves when the slot has ended before its expiry: how. While no server answers it is held.
+    async fn taken(&self) -> String {
+        let look = Call::Slot { slot: self.slot.slot.slot.clone(), wait: Default::default() };
+        loop {
+            tokio::time::sleep(LOOKED_AT_EVERY).await;
+            let Ok(Answer::Slot(answer)) = self.session.call(look.clone()).await else { continue };
+            if !matches!(answer.slot.state, SlotState::Busy | SlotState::Expired) {
+                return answer.slot.state.as_str().replace('_', " ");
+            }
+        }
+    }
+
+    fn lost(&self, child: &Child, kill: bool, stage: Stage, how: &str) -> Stage {
         let slot = text::safe(&self.slot.slot.slot);
         match (kill, stage) {
             (false, _) => {
-                output::note(&format!("warning: slot {slot} has expired; the command goes on without it"));
+                output::note(&format!("warning: slot {slot} {how}; the command goes on without it"));
                 Stage::Over
             }
             (true, Stage::Holding) => {
-                output::note(&format!("warning: slot {slot} has expired; ending the command"));
+                output::note(&format!("warning: slot {slot} {how}; ending the command"));
                 send(child, Signal::TERM);
                 Stage::Ending
             }

@@ -1,5 +1,7 @@
 //! `maitred runs …`: what runs hold and wait for.
 
+mod release;
+
 use clap::{Args, Subcommand};
 use maitred_api::{Answer, Call, RunAnswer, RunInfo, RunsAnswer, SlotInfo, SlotState};
 
@@ -8,7 +10,7 @@ use crate::cli::{
     failure::Failure,
     limits::ends_at,
     output::{self, Sheet},
-    session::{ConnectOptions, Session},
+    session::{ConnectOptions, Session, Why},
     text,
 };
 
@@ -34,12 +36,32 @@ enum RunsVerb {
         /// Its id
         run: String,
     },
+    /// Give back every slot that a run holds, when its releases got lost
+    #[command(after_help = RELEASE_HELP)]
+    Release {
+        /// Its id
+        run: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        #[command(flatten)]
+        why: Why,
+    },
 }
 
 const HELP: &str = "\
 Examples:
   maitred runs list
-  maitred runs show order-4711";
+  maitred runs show order-4711
+  maitred runs release order-4711";
+
+const RELEASE_HELP: &str = "\
+Examples:
+  maitred runs release order-4711
+  maitred runs release order-4711 --yes --reason 'its worker is gone'
+
+It asks first, with the slots; off a terminal it wants --yes (else exit status 5). What the run waits
+for stays in the queue. The work itself is not stopped.";
 
 const LIST_HELP: &str = "\
 Examples:
@@ -63,6 +85,7 @@ pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
     match args.verb {
         RunsVerb::List => list(&session).await,
         RunsVerb::Show { run } => show(&session, run).await,
+        RunsVerb::Release { run, yes, why } => release::run(&session.because(&why), &run, yes).await,
     }
 }
 

@@ -30,6 +30,9 @@ pub struct ScenarioArgs {
     /// A file with the token to carry to the server; else it is taken from MAITRED_TOKEN
     #[arg(long, value_name = "FILE", requires = "server")]
     token_file: Option<PathBuf>,
+    /// A PEM file with roots to believe beside the platform's
+    #[arg(long, value_name = "FILE", env = "MAITRED_CA", requires = "server")]
+    ca: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -87,10 +90,11 @@ fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
             url: None,
             agent: None,
             token_file: args.token_file.clone(),
+            ca: args.ca.clone(),
             json: args.json,
             header: false,
         };
-        let options = FarOptions { token: connect.token()?, ..FarOptions::default() };
+        let options = FarOptions { token: connect.token()?, roots: args.ca.clone(), ..FarOptions::default() };
         return Ok(Stage::Server { url: url.clone(), options });
     }
     match args.journal.as_deref() {

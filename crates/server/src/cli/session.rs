@@ -30,6 +30,9 @@ pub struct ConnectOptions {
     /// A file with the token to carry; else it is taken from MAITRED_TOKEN
     #[arg(long, global = true, value_name = "FILE", help_heading = "Server")]
     pub token_file: Option<PathBuf>,
+    /// A PEM file with roots to believe beside the platform's, for https with a certificate of your own making
+    #[arg(long, global = true, value_name = "FILE", env = "MAITRED_CA", help_heading = "Server")]
+    pub ca: Option<PathBuf>,
     /// Print the API's own JSON; errors as JSON on stderr
     #[arg(long, global = true, help_heading = "Output")]
     pub json: bool,
@@ -61,9 +64,12 @@ impl Session {
             None => agent.token_file.as_deref().map(read_token).transpose()?,
         };
         let url = options.url.clone().or(agent.url).unwrap_or_else(|| DEFAULT_URL.to_owned());
-        let far = Far::connect(&url, FarOptions { token, ..FarOptions::default() })?;
+        let roots = options.ca.clone().or(agent.ca);
+        let far = Far::connect(&url, FarOptions { token, roots, ..FarOptions::default() })?;
         let namespace = options.agent.clone().or(agent.namespace);
-        let context = Context { namespace, by: Some(caller()), ..Context::default() };
+        // By the name that other tools use for the header of a shell command's trace.
+        let traceparent = std::env::var("TRACEPARENT").ok();
+        let context = Context { namespace, by: Some(caller()), traceparent, ..Context::default() };
         let out = Output::new(options.json, options.header);
         Ok(Session { client: Client::Far(far), context, out })
     }
@@ -147,6 +153,26 @@ impl Session {
 }
 
 impl ConnectOptions {
+    /// Which server and which namespace, and what said so.
+    pub fn told(&self) -> Result<String, Failure> {
+        let agents = Agents::read()?;
+        let name = agents.current.clone().unwrap_or_default();
+        let agent = agents.in_use();
+        let one =
+            |given: &Option<String>, flag: &str, variable: &str, kept: &Option<String>, default: &str| {
+                let set = std::env::var(variable).ok();
+                match (given, kept) {
+                    (Some(value), _) if set.as_ref() == Some(value) => format!("{value} (by {variable})"),
+                    (Some(value), _) => format!("{value} (by {flag})"),
+                    (None, Some(value)) => format!("{value} (by agent {name})"),
+                    (None, None) => format!("{default} (by default)"),
+                }
+            };
+        let url = one(&self.url, "--url", "MAITRED_URL", &agent.url, DEFAULT_URL);
+        let namespace = one(&self.agent, "--agent", "MAITRED_AGENT", &agent.namespace, DEFAULT_NAMESPACE);
+        Ok(format!("{url}, namespace {namespace}"))
+    }
+
     /// The token's file wins over the environment.
     pub fn token(&self) -> Result<Option<String>, Failure> {
         match &self.token_file {

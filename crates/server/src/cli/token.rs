@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use maitred::parse_duration;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::{
     cli::{
@@ -13,7 +15,7 @@ use crate::{
         text,
     },
     token::{
-        Role, TokenError,
+        Grant, Role, TokenError, Used,
         kept::{self, KeptToken},
     },
 };
@@ -48,11 +50,14 @@ enum TokenVerb {
         /// Only limits whose names begin with one of these [default: all]
         #[arg(long, value_name = "PREFIX", num_args = 1..)]
         limits: Vec<String>,
+        /// How long it is good, such as 90d [default: until it is revoked]
+        #[arg(long, value_name = "DURATION", value_parser = lifetime)]
+        expires: Option<u64>,
     },
     /// Every token that is good, without the secret
     #[command(after_help = LS_HELP)]
     Ls,
-    /// Take a token back: it is refused a second later at the latest, and its open streams end
+    /// Take a token back: a second later at the latest it is refused, its streams have ended and its calls no longer wait
     #[command(after_help = REVOKE_HELP)]
     Revoke {
         /// Its name
@@ -70,18 +75,20 @@ const CREATE_HELP: &str = "\
 Examples:
   maitred token create grafana --role read
   maitred token create dialer --role operate --limits voice- partner-
-  maitred token create ci --role admin > ci.token && chmod 600 ci.token
+  maitred token create ci --role admin --expires 90d > ci.token && chmod 600 ci.token
 
 read looks; operate also takes and gives back slots, admits, pauses and overrides; admin also
 declares, deploys, resets rates and sees whole keys. Only a hash is kept: a token that is lost
-is revoked and made anew. From the first token on, every caller of the server must carry one.";
+is revoked and made anew. From the first token on, every caller of the server must carry one. A
+data folder that is not there yet is made. An expired token is refused as a revoked one is.";
 
 const LS_HELP: &str = "\
 Examples:
   maitred token ls
   maitred token ls --json
 
-In a pipe, tab-separated: name, role, prefixes of limits, created at (ms since 1970).";
+In a pipe, tab-separated: name, role, prefixes of limits, created at, expires at, last used at
+(ms since 1970). A server writes down about once a minute which tokens were used.";
 
 const REVOKE_HELP: &str = "\
 Examples:
@@ -95,31 +102,40 @@ struct Made<'a> {
     name: &'a str,
     role: Role,
     limits: &'a [String],
+    expires_at: Option<u64>,
     token: &'a str,
 }
 
 pub fn run(args: TokenArgs) -> Result<u8, Failure> {
     let out = Output::new(args.json, args.header);
     let folder = args.data.as_path();
-    if !folder.is_dir() {
+    let makes = matches!(args.verb, TokenVerb::Create { .. });
+    if !makes && !folder.is_dir() {
         let message = format!("there is no data folder at {}", folder.display());
         let failure = Failure::new(exit::NOT_FOUND, message);
         return Err(failure
             .hint("name the server's: --data FOLDER or MAITRED_DATA")
-            .hint("a server that has run here has made one: maitred serve"));
+            .hint("a server that has run here has made one, and so does: maitred token create"));
     }
     match args.verb {
-        TokenVerb::Create { name, role, limits } => create(out, folder, &name, role, &limits),
+        TokenVerb::Create { name, role, limits, expires } => {
+            let made_at = now_ms();
+            let expires_at = expires.map(|lives| made_at + lives);
+            create(out, folder, &name, Grant { name: None, role, limits, made_at, expires_at })
+        }
         TokenVerb::Ls => ls(out, folder),
         TokenVerb::Revoke { name } => revoke(out, folder, &name),
     }
 }
 
-fn create(out: Output, folder: &Path, name: &str, role: Role, limits: &[String]) -> Result<u8, Failure> {
+fn create(out: Output, folder: &Path, name: &str, grant: Grant) -> Result<u8, Failure> {
     let is_first = !kept::path(folder).exists();
-    let token = kept::create(folder, name, role, limits.to_vec(), now_ms()).map_err(failed)?;
+    let token = kept::create(folder, name, grant.clone()).map_err(failed)?;
     match out.json {
-        true => out.json(&Made { name, role, limits, token: &token }),
+        true => {
+            let Grant { role, limits, expires_at, .. } = &grant;
+            out.json(&Made { name, role: *role, limits, expires_at: *expires_at, token: &token });
+        }
         false => out.line(&token),
     }
     if out.for_people() {
@@ -135,27 +151,39 @@ fn create(out: Output, folder: &Path, name: &str, role: Role, limits: &[String])
 
 fn ls(out: Output, folder: &Path) -> Result<u8, Failure> {
     let tokens = kept::list(folder).map_err(failed)?;
+    let used = Used::read(folder);
+    let last = |token: &KeptToken| used.at(&token.name, token.created_at);
     let public = |token: &KeptToken| {
-        serde_json::json!({ "name": token.name, "role": token.role, "limits": token.limits,
-            "created_at": token.created_at })
+        json!({ "name": token.name, "role": token.role, "limits": token.limits, "created_at": token.created_at,
+            "expires_at": token.expires_at, "last_used_at": last(token) })
     };
-    let json: Vec<_> = tokens.iter().map(public).collect();
-    let sheet = |names: &[&'static str], created: fn(u64) -> String, all: &str| {
-        let mut sheet = Sheet::new(names);
-        let limits = |token: &KeptToken| match token.limits.is_empty() {
-            true => all.to_owned(),
-            false => token.limits.join(" "),
-        };
+    let tokens_json: Vec<_> = tokens.iter().map(public).collect();
+    let rows = |shown: &dyn Fn(Option<u64>, &str) -> String, all: &str, never: [&str; 2]| {
         let row = |token: &KeptToken| {
-            vec![token.name.clone(), token.role.as_str().to_owned(), limits(token), created(token.created_at)]
+            let limits = if token.limits.is_empty() { all.to_owned() } else { token.limits.join(" ") };
+            vec![
+                token.name.clone(),
+                token.role.as_str().to_owned(),
+                limits,
+                shown(Some(token.created_at), ""),
+                shown(token.expires_at, never[0]),
+                shown(last(token), never[1]),
+            ]
         };
-        sheet.rows = tokens.iter().map(row).collect();
-        sheet
+        tokens.iter().map(row).collect()
     };
+    let moment = |at: Option<u64>, none: &str| at.map_or_else(|| none.to_owned(), text::moment);
+    let number = |at: Option<u64>, none: &str| at.map_or_else(|| none.to_owned(), |at| at.to_string());
     out.print(
-        &serde_json::json!({ "tokens": json }),
-        || sheet(&["NAME", "ROLE", "LIMITS", "CREATED"], text::moment, "all"),
-        || sheet(&["name", "role", "limits", "created_at"], |at| at.to_string(), ""),
+        &json!({ "tokens": tokens_json }),
+        || Sheet {
+            names: vec!["NAME", "ROLE", "LIMITS", "CREATED", "EXPIRES", "LAST USED"],
+            rows: rows(&moment, "all", ["never", "-"]),
+        },
+        || Sheet {
+            names: vec!["name", "role", "limits", "created_at", "expires_at", "last_used_at"],
+            rows: rows(&number, "", ["", ""]),
+        },
     );
     if tokens.is_empty() && out.for_people() {
         output::note("there are no tokens; make one: maitred token create NAME --role ROLE");
@@ -169,7 +197,7 @@ fn revoke(out: Output, folder: &Path, name: &str) -> Result<u8, Failure> {
         return Err(failure.hint("see all: maitred token ls"));
     }
     match out.json {
-        true => out.json(&serde_json::json!({ "revoked": name })),
+        true => out.json(&json!({ "revoked": name })),
         false => out.line(&format!("revoked {name}")),
     }
     Ok(exit::OK)
@@ -189,6 +217,13 @@ fn name(text: &str) -> Result<String, String> {
     match (1..=64).contains(&text.len()) && text.bytes().all(fits) {
         true => Ok(text.to_owned()),
         false => Err("allowed: 1 to 64 of A-Z a-z 0-9 . _ -".to_owned()),
+    }
+}
+
+fn lifetime(text: &str) -> Result<u64, String> {
+    match parse_duration(text) {
+        Some(lives) if lives > 0 => Ok(lives),
+        _ => Err("allowed: a duration such as 12h, 90d".to_owned()),
     }
 }
 

@@ -180,8 +180,18 @@ fn explained_to(grant: &Grant, explained: &mut ExplainAnswer) {
 
 /// The events that the grant covers. Those of no limit are shown to all.
 pub fn told(grant: &Grant, mut events: Vec<LiveEvent>) -> Vec<LiveEvent> {
-    events.retain(|event| event.limit.as_ref().is_none_or(|limit| grant.covers(limit)));
+    events.retain(|event| event.about().all(|limit| grant.covers(limit)));
     events
+}
+
+/// The samples of `/metrics` without those of limits that the grant does not cover. Names of limits need no escapes.
+pub fn told_in_numbers(grant: &Grant, text: String) -> String {
+    if !grant.is_bounded() {
+        return text;
+    }
+    let limit_of = |line: &str| Some(line.split_once(",limit=\"")?.1.split_once('"')?.0.to_owned());
+    let is_told = |line: &&str| limit_of(line).is_none_or(|limit| grant.covers(&limit));
+    text.split_inclusive('\n').filter(is_told).collect()
 }
 
 pub fn told_first(grant: &Grant, mut snapshot: LiveSnapshot) -> LiveSnapshot {

@@ -95,6 +95,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
             by: grant.name.clone().or(claimed),
             reason: text(headers, "maitred-reason")?,
             min_revision: min_revision(headers, &parts.uri)?,
+            // Read by `finish`, which keeps the log.
+            traceparent: None,
         };
         Ok(Self(Asker { context, grant }))
     }

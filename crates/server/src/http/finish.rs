@@ -14,7 +14,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use maitred_api::Reason;
+use maitred_api::{Reason, is_traceparent};
+use tracing::Instrument;
 
 use super::{
     App,
@@ -32,7 +33,15 @@ pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Res
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let open = app.numbers.request();
-    let mut response = told(answered(next.run(request)).await, &id);
+    let trace = traceparent(request.headers()).map(str::to_owned);
+    let trace_id = trace.as_deref().map(|trace| &trace[3..35]);
+    let span = tracing::debug_span!(
+        "request",
+        request_id = id,
+        trace_id,
+        parent_id = trace.as_deref().map(|trace| &trace[36..52])
+    );
+    let mut response = told(answered(next.run(request)).instrument(span).await, &id);
     dress(response.headers_mut(), &id);
     if let Some(ms) = app.node.stale_ms() {
         response.headers_mut().insert(STALE_MS, HeaderValue::from(ms));
@@ -42,8 +51,10 @@ pub async fn finish(State(app): State<App>, request: Request, next: Next) -> Res
     let took_ms = started.elapsed().as_millis() as u64;
     let code = status.as_u16();
     match code {
-        500 | 504 => tracing::warn!(%method, route, status = code, took_ms, request_id = id, "answered"),
-        _ => tracing::debug!(%method, route, status = code, took_ms, request_id = id, "answered"),
+        500 | 504 => {
+            tracing::warn!(%method, route, status = code, took_ms, request_id = id, trace_id, "answered")
+        }
+        _ => tracing::debug!(%method, route, status = code, took_ms, request_id = id, trace_id, "answered"),
     }
     response
 }
@@ -56,6 +67,13 @@ fn request_id(headers: &HeaderMap) -> String {
         true => given.to_owned(),
         false => uuid::Uuid::now_v7().to_string(),
     }
+}
+
+/// The trace that the caller's request belongs to, if it says so in the form that W3C gives. Said twice is not said.
+fn traceparent(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all("traceparent").iter();
+    let (Some(trace), None) = (given.next(), given.next()) else { return None };
+    trace.to_str().ok().filter(|trace| is_traceparent(trace))
 }
 
 fn dress(headers: &mut HeaderMap, id: &str) {

@@ -1,12 +1,15 @@
+use std::sync::Arc;
+
 use axum::{
-    Json,
+    Extension, Json,
     extract::State,
     http::{StatusCode, header},
     response::IntoResponse,
 };
 use maitred_api::{LiveAnswer, ReadyAnswer};
 
-use super::{App, problem::Failure};
+use super::{App, allowed, problem::Failure};
+use crate::{tls::Certificates, token::Grant};
 
 /// The process runs.
 #[utoipa::path(get, path = "/livez", tag = "health", responses((status = 200, body = LiveAnswer)))]
@@ -27,6 +30,7 @@ pub async fn ready(State(app): State<App>) -> (StatusCode, Json<ReadyAnswer>) {
     let health = app.node.health().await;
     let draining = *app.draining.borrow();
     let mut notes = health.notes;
+    notes.extend(app.tls.as_ref().and_then(Certificates::note));
     if draining {
         notes.push("the server was told to stop".to_owned());
     }
@@ -45,11 +49,12 @@ pub async fn ready(State(app): State<App>) -> (StatusCode, Json<ReadyAnswer>) {
     (status, Json(answer))
 }
 
-/// Numbers in the text form of OpenMetrics, which Prometheus reads.
+/// Numbers in the text form of OpenMetrics, which Prometheus reads. A token with prefixes sees those of its limits.
 #[utoipa::path(get, path = "/metrics", tag = "health",
     responses((status = 200, body = String, content_type = "application/openmetrics-text"), Failure))]
-pub async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    let text = app.node.metrics().await.text + &app.numbers.text();
+pub async fn metrics(State(app): State<App>, Extension(grant): Extension<Arc<Grant>>) -> impl IntoResponse {
+    let text = app.node.metrics().await.text + &app.numbers.text(app.tls.as_ref());
+    let text = allowed::told_in_numbers(&grant, text);
     ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
 }
 

@@ -23,6 +23,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinHandle,
@@ -36,7 +37,7 @@ use super::{
     router,
     stream::{Stream, Turn, Turns},
 };
-use crate::{callbacks::CallbackNumbers, token::Tokens};
+use crate::{callbacks::CallbackNumbers, tls::Certificates, token::Tokens};
 
 /// hyper's own bounds lie above ours, so that ours answer as problems.
 const HEAD_BYTES_MOST: usize = 32 * 1024;
@@ -46,6 +47,8 @@ const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 /// How long a connection without a request stays open after the server was told to stop.
 const LAST_ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How soon a revoked token and a renewed certificate are noticed.
+const LOOKED_AT_EVERY: Duration = Duration::from_secs(1);
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n\
     Connection: close\r\nRetry-After: 1\r\nContent-Length: 99\r\n\r\n\
     {\"status\":\"error\",\"reason\":\"overloaded\",\"message\":\"too many connections; close some, or try later\"}";
@@ -80,9 +83,9 @@ impl Server {
         &self.app.numbers.callbacks
     }
 
-    /// Reads the tokens of the data folder again, if they have changed.
-    pub fn reload_tokens(&self) {
-        self.app.tokens.iter().for_each(Tokens::reload);
+    /// Reads the tokens of the data folder and the certificate again, if they have changed.
+    pub fn reload_files(&self) {
+        self.app.reload_files();
     }
 
     /// Takes no more calls, ends those that wait, finishes the others, and closes what is still open at the end.
@@ -93,6 +96,7 @@ impl Server {
         self.app.node.stop(within).await;
         let all = u32::try_from(self.app.limits.connections).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout_at(until, self.places.acquire_many(all)).await;
+        self.app.tokens.iter().for_each(Tokens::close);
         self.accepting.abort();
     }
 }
@@ -110,7 +114,7 @@ impl Hall {
         let app = Arc::clone(&self.app);
         tokio::select! {
             () = self.accept_all(listener) => {}
-            () = follow_tokens(&app) => {}
+            () = follow_files(&app) => {}
         }
     }
 
@@ -130,7 +134,9 @@ impl Hall {
     fn admit(&self, tcp: TcpStream, peer: SocketAddr) {
         let Some(place) = self.place(peer.ip()) else {
             self.app.numbers.refused_connections.inc();
-            let _ = tcp.try_write(TOO_MANY);
+            if self.app.tls.is_none() {
+                let _ = tcp.try_write(TOO_MANY);
+            }
             return;
         };
         let Ok(local) = prepare(&tcp) else { return };
@@ -153,10 +159,11 @@ impl Hall {
     }
 }
 
-async fn follow_tokens(app: &App) {
-    match &app.tokens {
-        Some(tokens) => tokens.follow().await,
-        None => std::future::pending().await,
+/// Never ends.
+async fn follow_files(app: &App) {
+    loop {
+        tokio::time::sleep(LOOKED_AT_EVERY).await;
+        app.reload_files();
     }
 }
 
@@ -222,13 +229,28 @@ struct Connection {
 }
 
 impl Connection {
+    async fn serve(mut self, tcp: TcpStream, limits: Limits) {
+        let Some(tls) = self.place.app.tls.as_ref().map(Certificates::acceptor) else {
+            return self.talk(tcp, limits).await;
+        };
+        let greeted = tokio::select! {
+            greeted = tokio::time::timeout(limits.head_within, tls.accept(tcp)) => greeted,
+            () = told_to_stop(&mut self.stopped) => return,
+        };
+        match greeted {
+            Ok(Ok(stream)) => self.talk(stream, limits).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a caller does not speak TLS with us"),
+            Err(_) => tracing::debug!("a caller took too long to speak TLS"),
+        }
+    }
+
     /// Serves one request after the other until either side has had enough. When the peer hangs up, hyper drops
     /// the handler that still waits, and with it the call.
-    async fn serve(mut self, tcp: TcpStream, limits: Limits) {
+    async fn talk<T: AsyncRead + AsyncWrite + Unpin>(mut self, peer: T, limits: Limits) {
         let _place = self.place;
         let turns = Turns::default();
         let seen = turns.clone();
-        let stream = TokioIo::new(Stream::new(tcp, turns.clone(), &limits));
+        let stream = TokioIo::new(Stream::new(peer, turns.clone(), &limits));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             let turn = turns.begin();
             let router = self.router.clone();

@@ -38,7 +38,10 @@ use tokio::sync::watch;
 pub use listen::Server;
 pub use router::{openapi_json, router};
 
-use crate::token::Tokens;
+use crate::{
+    tls::Certificates,
+    token::{Grant, Tokens},
+};
 use ask::Asker;
 use numbers::Numbers;
 use problem::Failure;
@@ -49,6 +52,8 @@ pub type App = Arc<Shared>;
 pub struct Shared {
     pub node: Node,
     pub tokens: Option<Tokens>,
+    /// Where the server speaks TLS itself.
+    pub tls: Option<Certificates>,
     /// Lower-case names without port that the `Host` header may carry, beside those of loopback.
     pub allowed_hosts: Vec<String>,
     pub limits: Limits,
@@ -98,6 +103,7 @@ impl Shared {
         Self {
             node,
             tokens: None,
+            tls: None,
             allowed_hosts: Vec::new(),
             limits: Limits::default(),
             manual_clock: false,
@@ -106,10 +112,33 @@ impl Shared {
         }
     }
 
+    /// Takes over the files that have changed: tokens and certificate.
+    fn reload_files(&self) {
+        self.tokens.iter().for_each(Tokens::tick);
+        self.tls.iter().for_each(Certificates::reload);
+    }
+
+    /// Resolves when the caller may not ask any more.
+    async fn revoked(&self, grant: &Grant) {
+        match &self.tokens {
+            Some(tokens) => tokens.revoked(grant).await,
+            None => std::future::pending().await,
+        }
+    }
+
     async fn ask(&self, asker: &Asker, call: Call) -> Answered {
         self.allow(asker, &call).await?;
         let call = allowed::bounded(&asker.grant, call);
-        let answer = self.node.call(&asker.context, call).await?;
+        let mut answering = self.node.call(&asker.context, call);
+        let answered = tokio::select! {
+            biased;
+            answered = &mut answering => answered,
+            () = self.revoked(&asker.grant) => {
+                answering.end_wait();
+                answering.await
+            }
+        };
+        let answer = answered?;
         Ok(Json(allowed::shown(&asker.grant, answer)))
     }
 }

@@ -11,6 +11,8 @@ use prometheus_client::{
     registry::Registry,
 };
 
+use crate::tls::Certificates;
+
 const BOUNDS_S: [f64; 7] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -64,12 +66,18 @@ impl Numbers {
     }
 
     /// In the text form of OpenMetrics, with its closing mark.
-    pub fn text(&self) -> String {
+    pub fn text(&self, tls: Option<&Certificates>) -> String {
         let mut registry = Registry::default();
         self.register_http(registry.sub_registry_with_prefix("maitred_http"));
         self.callbacks.register(registry.sub_registry_with_prefix("maitred_callback"));
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("maitred_build", "What runs", version);
+        if let Some(tls) = tls {
+            let expires: Gauge<u64, AtomicU64> = Gauge::default();
+            expires.set(tls.expires_at());
+            let help = "When the certificate's chain expires";
+            registry.register("maitred_tls_certificate_expires_timestamp_seconds", help, expires);
+        }
         register_process(registry.sub_registry_with_prefix("process"));
         let mut text = String::new();
         let _ = encode(&mut text, &registry); // a String takes everything

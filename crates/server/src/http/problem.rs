@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::{
-    http::{HeaderName, HeaderValue, StatusCode},
+    http::{HeaderName, HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
 use maitred_api::{Problem, Reason};
@@ -12,6 +12,9 @@ use utoipa::{
     IntoResponses,
     openapi::{Content, Ref, RefOr, ResponseBuilder},
 };
+
+/// What is refused for want of room, or at the stop, may work in a moment; nobody knows when.
+const SOON: HeaderValue = HeaderValue::from_static("1");
 
 /// A problem with the header fields that go with it.
 #[derive(Clone, Debug)]
@@ -42,6 +45,9 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut response = status_of(self.problem.reason).into_response();
         response.headers_mut().extend(self.fields);
+        if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().entry(RETRY_AFTER).or_insert(SOON);
+        }
         response.extensions_mut().insert(self.problem);
         response
     }

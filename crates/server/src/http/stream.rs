@@ -11,6 +11,10 @@
 //! | the peer to take the next bytes of an answer | `write_within` |
 //!
 //! While a request is being worked on, reads have no timer, but hyper still reads: that is how a hang-up is seen.
+//!
+//! What hyper cannot read as a request it answers itself, with a status and no body, before any of our code hears of it.
+//! Such an answer is told by what it lacks, the id that each of ours has, and goes out as a problem instead
+//! ([`Substitute`]).
 
 use std::{
     future::Future,
@@ -24,9 +28,9 @@ use std::{
     time::Duration,
 };
 
+use maitred_api::{Problem, Reason};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     time::{Instant, Sleep},
 };
 
@@ -61,28 +65,30 @@ impl Drop for Turn {
     }
 }
 
-pub struct Stream {
-    tcp: TcpStream,
+pub struct Stream<T> {
+    peer: T,
     turns: Turns,
     /// The count of turns that the read deadline belongs to.
     read_turn: u64,
     has_begun: bool,
     read: Deadline,
     write: Deadline,
+    substitute: Option<Substitute>,
     head_within: Duration,
     idle_within: Duration,
     write_within: Duration,
 }
 
-impl Stream {
-    pub fn new(tcp: TcpStream, turns: Turns, limits: &Limits) -> Self {
+impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
+    pub fn new(peer: T, turns: Turns, limits: &Limits) -> Self {
         Self {
-            tcp,
+            peer,
             turns,
             read_turn: 0,
             has_begun: false,
             read: Deadline::default(),
             write: Deadline::default(),
+            substitute: None,
             head_within: limits.head_within,
             idle_within: limits.idle_within,
             write_within: limits.write_within,
@@ -114,7 +120,7 @@ impl Stream {
         }
     }
 
-    fn poll_written<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn poll_written<N>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<N>>) -> Poll<io::Result<N>> {
         match poll {
             Poll::Ready(result) => {
                 self.write.disarm();
@@ -128,12 +134,12 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<T> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.next_turn();
         let before = buf.filled().len();
-        match Pin::new(&mut this.tcp).poll_read(cx, buf) {
+        match Pin::new(&mut this.peer).poll_read(cx, buf) {
             Poll::Ready(result) => {
                 if buf.filled().len() > before {
                     this.has_read();
@@ -148,10 +154,17 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let poll = Pin::new(&mut this.tcp).poll_write(cx, buf);
+        this.substitute = this.substitute.take().or_else(|| Substitute::of(buf));
+        let poll = match &mut this.substitute {
+            Some(substitute) => substitute.poll_write(Pin::new(&mut this.peer), cx),
+            None => Pin::new(&mut this.peer).poll_write(cx, buf),
+        };
+        if poll.is_ready() {
+            this.substitute = None;
+        }
         this.poll_written(cx, poll)
     }
 
@@ -161,21 +174,79 @@ impl AsyncWrite for Stream {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let poll = Pin::new(&mut this.tcp).poll_write_vectored(cx, bufs);
+        if this.substitute.is_some() || Substitute::of(bufs.first().map_or(&[], |first| first)).is_some() {
+            return Pin::new(this).poll_write(cx, bufs.first().map_or(&[], |first| first));
+        }
+        let poll = Pin::new(&mut this.peer).poll_write_vectored(cx, bufs);
         this.poll_written(cx, poll)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
+        self.peer.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_flush(cx)
+        Pin::new(&mut self.get_mut().peer).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().tcp).poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().peer).poll_shutdown(cx)
     }
+}
+
+/// A problem in the place of an answer that hyper gave by itself.
+struct Substitute {
+    bytes: Vec<u8>,
+    written: usize,
+    /// What hyper is told when all of it is out.
+    in_place_of: usize,
+}
+
+impl Substitute {
+    /// A whole head without our id. The head of an answer of ours is never written without it.
+    fn of(written: &[u8]) -> Option<Substitute> {
+        if !written.starts_with(b"HTTP/1.1 4") || !written.ends_with(b"\r\n\r\n") {
+            return None;
+        }
+        let head = std::str::from_utf8(written).ok()?.to_ascii_lowercase();
+        if head.contains("\r\nx-request-id:") {
+            return None;
+        }
+        let status = head.split(' ').nth(1)?.to_owned();
+        Some(Substitute { bytes: unreadable(&status), written: 0, in_place_of: written.len() })
+    }
+
+    fn poll_write<T: AsyncWrite>(
+        &mut self,
+        mut peer: Pin<&mut T>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        while self.written < self.bytes.len() {
+            match ready!(peer.as_mut().poll_write(cx, &self.bytes[self.written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                more => self.written += more,
+            }
+        }
+        Poll::Ready(Ok(self.in_place_of))
+    }
+}
+
+fn unreadable(status: &str) -> Vec<u8> {
+    let (reason, message) = match status {
+        "431" | "414" => (Reason::HeadersTooLarge, "the request line and headers are too large"),
+        _ => (Reason::InvalidArgument, "this cannot be read as an HTTP/1.1 request"),
+    };
+    let id = uuid::Uuid::now_v7().to_string();
+    let problem = Problem { request_id: Some(id.clone()), ..Problem::new(reason, message) };
+    let body = serde_json::to_string(&problem).unwrap_or_default();
+    let fields = format!(
+        "content-type: application/json\r\ncontent-length: {}\r\nx-content-type-options: nosniff\r\n\
+         cache-control: no-store\r\nx-request-id: {id}\r\nconnection: close",
+        body.len()
+    );
+    let phrase = if status == "400" { "Bad Request" } else { "Request Header Fields Too Large" };
+    let status = if status == "400" { "400" } else { "431" };
+    format!("HTTP/1.1 {status} {phrase}\r\n{fields}\r\n\r\n{body}").into_bytes()
 }
 
 /// A timer that is set at the first wait and forgotten when there was progress.

@@ -3,14 +3,21 @@
 use std::net::SocketAddr;
 
 use super::ServeOptions;
+use crate::cli::DEFAULT_URL;
 
 pub fn print(options: &ServeOptions, addr: SocketAddr, wants_token: bool) {
     anstream::println!("{}", text(options, addr, wants_token));
 }
 
+/// Where it is.
+pub fn url(options: &ServeOptions, addr: SocketAddr) -> String {
+    let scheme = if options.tls_cert.is_some() { "https" } else { "http" };
+    format!("{scheme}://{addr}")
+}
+
 /// Where the web UI is.
-pub fn studio(addr: SocketAddr) -> String {
-    format!("http://{addr}/studio")
+pub fn studio(options: &ServeOptions, addr: SocketAddr) -> String {
+    format!("{}/studio", url(options, addr))
 }
 
 fn text(options: &ServeOptions, addr: SocketAddr, wants_token: bool) -> String {
@@ -25,14 +32,11 @@ fn text(options: &ServeOptions, addr: SocketAddr, wants_token: bool) -> String {
         false => "none needed on this machine",
     };
     let version = env!("CARGO_PKG_VERSION");
-    let studio = studio(addr);
-    let flag = if addr.port() == 7654 && addr.ip().is_loopback() {
-        String::new()
-    } else {
-        format!(" --url http://{addr}")
-    };
+    let studio = studio(options, addr);
+    let url = url(options, addr);
+    let flag = if url == DEFAULT_URL { String::new() } else { format!(" --url {url}") };
     format!(
-        "maitred {version} listens on http://{addr}\n  data   {data}\n  studio {studio}\n  token  {token}\n  next   maitred limits list{flag}"
+        "maitred {version} listens on {url}\n  data   {data}\n  studio {studio}\n  token  {token}\n  next   maitred limits list{flag}"
     )
 }
 

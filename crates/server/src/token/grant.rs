@@ -37,12 +37,18 @@ pub struct Grant {
     pub limits: Vec<String>,
     /// Tells a token from an earlier one of the same name.
     pub made_at: u64,
+    /// Not given from here on. Milliseconds since 1970.
+    pub expires_at: Option<u64>,
 }
 
 impl Grant {
     /// Of a caller without a token, where none is wanted.
     pub fn anyone() -> Grant {
-        Grant { name: None, role: Role::Admin, limits: Vec::new(), made_at: 0 }
+        Grant { name: None, role: Role::Admin, limits: Vec::new(), made_at: 0, expires_at: None }
+    }
+
+    pub fn is_over(&self, now_ms: u64) -> bool {
+        self.expires_at.is_some_and(|at| at <= now_ms)
     }
 
     pub fn is_bounded(&self) -> bool {

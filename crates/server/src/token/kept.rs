@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt, chown},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown},
     path::{Path, PathBuf},
 };
 
@@ -25,16 +25,6 @@ pub fn path(folder: &Path) -> PathBuf {
     folder.join(FILE)
 }
 
-/// Tells a file from its successor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(u64, i64, i64, u64);
-
-/// None where there is no file.
-pub fn stamp(path: &Path) -> Option<Stamp> {
-    let about = fs::metadata(path).ok()?;
-    Some(Stamp(about.ino(), about.mtime(), about.mtime_nsec(), about.len()))
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -51,6 +41,8 @@ pub struct KeptToken {
     /// Prefixes of limits; all limits, if there are none.
     pub limits: Vec<String>,
     pub created_at: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
     sha256: String,
 }
 
@@ -59,8 +51,8 @@ pub fn read(path: &Path) -> Result<Option<Vec<(Hash, Grant)>>, TokenError> {
     let Some(tokens) = list_at(path)? else { return Ok(None) };
     let grants = tokens.into_iter().map(|token| {
         let hash = parse_hex(&token.sha256).ok_or_else(|| foreign(path, "a hash is damaged"))?;
-        let KeptToken { name, role, limits, created_at, .. } = token;
-        Ok((hash, Grant { name: Some(name), role, limits, made_at: created_at }))
+        let KeptToken { name, role, limits, created_at, expires_at, .. } = token;
+        Ok((hash, Grant { name: Some(name), role, limits, made_at: created_at, expires_at }))
     });
     grants.collect::<Result<_, _>>().map(Some)
 }
@@ -70,21 +62,18 @@ pub fn list(folder: &Path) -> Result<Vec<KeptToken>, TokenError> {
     list_at(&path(folder)).map(Option::unwrap_or_default)
 }
 
-/// Makes a token and answers it: this once, for it is not kept.
-pub fn create(
-    folder: &Path,
-    name: &str,
-    role: Role,
-    limits: Vec<String>,
-    created_at: u64,
-) -> Result<String, TokenError> {
+/// Makes a token of this grant and answers it: this once, for it is not kept. A folder that is not there is made.
+pub fn create(folder: &Path, name: &str, grant: Grant) -> Result<String, TokenError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| TokenError::Unwritable { path: folder.display().to_string(), error })?;
     let secret = format!("{PREFIX}{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
     let sha256 = hex(&hash(secret.as_bytes()));
     change(folder, |tokens| {
         if tokens.iter().any(|token| token.name == name) {
             return Err(TokenError::Taken(name.to_owned()));
         }
-        tokens.push(KeptToken { name: name.to_owned(), role, limits, created_at, sha256 });
+        let Grant { role, limits, made_at: created_at, expires_at, .. } = grant;
+        tokens.push(KeptToken { name: name.to_owned(), role, limits, created_at, expires_at, sha256 });
         Ok(())
     })?;
     Ok(secret)
@@ -107,27 +96,29 @@ fn change(
 ) -> Result<(), TokenError> {
     let unwritable =
         |error: io::Error| TokenError::Unwritable { path: path(folder).display().to_string(), error };
-    let lock = File::options().create(true).truncate(false).write(true).open(folder.join(LOCK));
+    let lock = File::options().create(true).truncate(false).write(true).mode(0o600).open(folder.join(LOCK));
     let lock = lock.map_err(unwritable)?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|error| unwritable(error.into()))?;
     let mut tokens = list(folder)?;
     change(&mut tokens)?;
-    replace(folder, &Document { version: VERSION, tokens }).map_err(unwritable)
+    let document = serde_json::to_vec_pretty(&Document { version: VERSION, tokens });
+    let replaced = document.map_err(Into::into).and_then(|bytes| replace(folder, FILE, &bytes));
+    replaced.map_err(unwritable)
 }
 
 /// Made by root for a server that is not, the file belongs to whom the folder belongs.
-fn replace(folder: &Path, document: &Document) -> io::Result<()> {
+pub(super) fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut file = tempfile::Builder::new()
         .prefix(".tokens-")
         .permissions(fs::Permissions::from_mode(0o600))
         .tempfile_in(folder)?;
-    file.write_all(&serde_json::to_vec_pretty(document)?)?;
+    file.write_all(bytes)?;
     file.as_file().sync_all()?;
     let (about, own) = (fs::metadata(folder)?, file.as_file().metadata()?);
     if (about.uid(), about.gid()) != (own.uid(), own.gid()) {
         chown(file.path(), Some(about.uid()), Some(about.gid()))?;
     }
-    file.persist(path(folder))?;
+    file.persist(folder.join(name))?;
     File::open(folder)?.sync_all()
 }
 
@@ -170,21 +161,23 @@ mod tests {
     fn a_token_is_shown_once_and_only_its_hash_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         assert!(read(&path(folder.path())).unwrap().is_none());
-        let secret = create(folder.path(), "ana", Role::Operate, vec!["voice-".to_owned()], 7).unwrap();
+        let grant = Grant {
+            name: Some("ana".to_owned()),
+            role: Role::Operate,
+            limits: vec!["voice-".to_owned()],
+            made_at: 7,
+            expires_at: Some(9),
+        };
+        let secret = create(folder.path(), "ana", grant.clone()).unwrap();
         assert!(secret.starts_with("mtd_") && secret.len() == 68, "{secret}");
         let text = fs::read_to_string(path(folder.path())).unwrap();
         assert!(!text.contains(&secret[4..]), "{text}");
         assert_eq!(fs::metadata(path(folder.path())).unwrap().mode() & 0o777, 0o600);
         let grants = read(&path(folder.path())).unwrap().unwrap();
-        let expected = Grant {
-            name: Some("ana".to_owned()),
-            role: Role::Operate,
-            limits: vec!["voice-".to_owned()],
-            made_at: 7,
-        };
-        assert_eq!(grants, [(hash(secret.as_bytes()), expected)]);
+        assert_eq!(grants, [(hash(secret.as_bytes()), grant)]);
+        assert_eq!(fs::metadata(folder.path().join(LOCK)).unwrap().mode() & 0o777, 0o600);
 
-        assert!(matches!(create(folder.path(), "ana", Role::Read, vec![], 8), Err(TokenError::Taken(_))));
+        assert!(matches!(create(folder.path(), "ana", Grant::anyone()), Err(TokenError::Taken(_))));
         assert!(revoke(folder.path(), "ana").unwrap());
         assert!(!revoke(folder.path(), "ana").unwrap());
         assert_eq!(read(&path(folder.path())).unwrap().map(|grants| grants.len()), Some(0));
@@ -193,7 +186,7 @@ mod tests {
     #[test]
     fn a_file_of_another_kind_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        create(folder.path(), "ana", Role::Read, vec![], 1).unwrap();
+        create(folder.path(), "ana", Grant::anyone()).unwrap();
         for text in ["", "{}", r#"{"version":2,"tokens":[]}"#] {
             fs::write(path(folder.path()), text).unwrap();
             assert!(matches!(read(&path(folder.path())), Err(TokenError::Foreign { .. })), "{text}");

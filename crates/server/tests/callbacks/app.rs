@@ -35,6 +35,8 @@ pub struct Script {
     pub runs: BTreeMap<String, &'static str>,
     pub is_silent_about_runs: bool,
     pub told: Vec<Value>,
+    /// How often it was asked how its runs stand.
+    pub asked: usize,
     pub authorizations: Vec<String>,
 }
 
@@ -84,6 +86,7 @@ async fn answer(State(app): State<App>, headers: HeaderMap, Json(body): Json<Val
         if script.is_silent_about_runs {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         }
+        script.asked += 1;
         let asked = body["runs"].as_array().unwrap().iter().map(|run| run.as_str().unwrap());
         let states = asked.map(|run| (run, script.runs.get(run).copied().unwrap_or("not_found")));
         return Json(json!({ "runs": states.collect::<BTreeMap<_, _>>() })).into_response();

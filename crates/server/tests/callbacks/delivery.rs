@@ -14,6 +14,8 @@ async fn waiting() -> (Rig, App) {
     assert_eq!(rig.acquire("b", "wrun_b").await, SlotState::Queued);
     app.script().runs = [("wrun_a".to_owned(), "running"), ("wrun_b".to_owned(), "running")].into();
     rig.call_back(&[target(&app.url())]);
+    // Its first look comes when it listens: an end before that is not heard.
+    eventually("the server listens", async || app.script().asked > 0).await;
     (rig, app)
 }
 

@@ -17,11 +17,11 @@ fn agents_stand_in_for_flags_that_are_not_given() {
     let row = "l\t0\t0\t1\t0\t\t600000\tdeclared\tno\tno\n";
 
     maitred(config, &["agent", "ls"]).prints("");
-    let here = format!("yes\there\t{}\t\t\n", stage.url);
+    let here = format!("yes\there\t{}\t\t\t\n", stage.url);
     maitred(config, &["agent", "add", "here", "--url", &stage.url]).prints(&here);
     maitred(config, &["limits", "list"]).prints(row);
 
-    let staging = format!("{here}no\tstaging\t{}\tstaging\t\n", stage.url);
+    let staging = format!("{here}no\tstaging\t{}\tstaging\t\t\n", stage.url);
     let add = ["agent", "add", "staging", "--url", &stage.url, "--namespace", "staging"];
     maitred(config, &add).prints(&staging);
     let used = staging.replace("yes", "x").replace("no\t", "yes\t").replace("x\t", "no\t");

@@ -7,7 +7,7 @@ fn a_server_that_is_well_is_told_to_be() {
     let well = stage.run(&["doctor"]);
     assert_eq!((well.status, well.stderr.as_str()), (0, ""), "{well:?}");
     let checks: Vec<&str> = well.stdout.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
-    assert_eq!(checks, ["server", "token", "clocks", "history", "limits"]);
+    assert_eq!(checks, ["asked", "server", "token", "clocks", "history", "limits"]);
     assert!(well.stdout.lines().all(|line| line.starts_with("ok\t")), "{well:?}");
 }
 
@@ -47,9 +47,26 @@ fn leaks_and_stuck_limits_are_found_with_what_to_do() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_the_only_finding() {
+fn a_server_that_is_not_there_is_all_that_is_found() {
     let nobody = done(command("http://127.0.0.1:1", &["doctor"]).output().unwrap());
-    assert_eq!((nobody.status, nobody.stdout.lines().count()), (1, 1), "{nobody:?}");
-    assert!(nobody.stdout.starts_with("fail\tserver\tno server could be reached"), "{nobody:?}");
+    assert_eq!((nobody.status, nobody.stdout.lines().count()), (1, 2), "{nobody:?}");
+    assert!(nobody.stdout.contains("\nfail\tserver\tno server could be reached"), "{nobody:?}");
     assert!(nobody.stdout.contains("maitred serve"), "{nobody:?}");
+}
+
+#[test]
+fn it_says_which_server_is_asked_and_why_that_one() {
+    let stage = Stage::ticking();
+    let asked = |args: &[&str]| {
+        let told = stage.run(&[&["doctor", "--ready"], args].concat());
+        assert_eq!((told.status, told.stdout.lines().count()), (0, 2), "{told:?}");
+        told.stdout.lines().next().unwrap().split('\t').nth(2).unwrap().to_owned()
+    };
+    let url = &stage.url;
+    assert_eq!(asked(&[]), format!("{url} (by MAITRED_URL), namespace default (by default)"));
+    let also = format!("{url}/");
+    assert_eq!(
+        asked(&["--url", &also, "--agent", "eu"]),
+        format!("{also} (by --url), namespace eu (by --agent)")
+    );
 }

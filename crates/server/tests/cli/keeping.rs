@@ -6,7 +6,7 @@ use maitred::{
     Client,
     local::{Node, NodeOptions},
 };
-use maitred_api::{Answer, Call, Context, NamedLimit};
+use maitred_api::{AcquireFields, Answer, Call, ConfirmMode, Context, HistoryAnswer, NamedLimit, SlotState};
 
 use crate::stage::{Done, command, done};
 
@@ -24,6 +24,18 @@ async fn node(folder: &Path) -> Node {
 
 async fn call(node: &Node, call: Call) -> Answer {
     Client::Near(node.clone()).call(&Context::default(), call).await.unwrap()
+}
+
+/// The history, once it has taken all that the journal has.
+async fn caught_up(node: &Node) -> HistoryAnswer {
+    loop {
+        let all = Call::History { limit: None, slot: None, run: None, label: None, before: None, most: None };
+        match call(node, all).await {
+            Answer::History(history) if history.reach.lag == 0 => return history,
+            Answer::History(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// A folder in which `voice` was declared, by a node that has stopped.
@@ -70,14 +82,11 @@ fn a_backup_is_whole_and_a_server_starts_on_it() {
 fn a_folder_in_use_is_refused_and_damage_is_named() {
     let folder = kept();
     let data = folder.path().to_str().unwrap();
-    let outside = tempfile::tempdir().unwrap();
-    let to = outside.path().join("copy");
     runtime().block_on(async {
         let node = node(folder.path()).await;
-        let backup = maitred(&["backup", to.to_str().unwrap(), "--data", data]);
-        assert_eq!(backup.status, 5, "{backup:?}");
-        assert!(backup.stderr.contains("stop the server first") && !to.exists(), "{backup:?}");
-        assert_eq!(maitred(&["verify", data]).status, 5);
+        let refused = maitred(&["verify", data]);
+        assert_eq!(refused.status, 5, "{refused:?}");
+        assert!(refused.stderr.contains("make a backup and verify that"), "{refused:?}");
         node.stop(std::time::Duration::from_secs(9)).await;
     });
 
@@ -93,4 +102,61 @@ fn a_folder_in_use_is_refused_and_damage_is_named() {
     assert_eq!((damaged.status, damaged.stdout.as_str()), (1, ""), "{damaged:?}");
     assert!(damaged.stderr.contains("segment-"), "{damaged:?}");
     assert_eq!(maitred(&["verify", "/nonexistent"]).status, 3);
+
+    let to = folder.path().join("copy");
+    let copied = maitred(&["backup", to.to_str().unwrap(), "--data", data]);
+    assert_eq!((copied.status, to.exists()), (1, false), "{copied:?}");
+    assert!(copied.stderr.contains("segment-"), "{copied:?}");
+    assert_eq!(maitred(&["backup", to.to_str().unwrap(), "--data", "/nonexistent"]).status, 3);
+}
+
+/// A backup of a server that goes on: what was answered before it began is in it, slots and history.
+#[test]
+fn a_running_server_is_backed_up_and_the_copy_serves() {
+    let folder = kept();
+    let outside = tempfile::tempdir().unwrap();
+    let running = runtime();
+    let node = running.block_on(node(folder.path()));
+    let writing = running.spawn({
+        let node = node.clone();
+        async move {
+            for number in 0.. {
+                let slot = format!("w-{number}");
+                let fields = AcquireFields {
+                    slot: Some(slot.clone()),
+                    limit: Some("voice".to_owned()),
+                    ..Default::default()
+                };
+                call(&node, Call::Acquire(fields)).await;
+                call(&node, Call::Release { slot }).await;
+            }
+        }
+    });
+    for day in ["monday", "tuesday", "wednesday"] {
+        let slot = format!("held-{day}");
+        let fields = AcquireFields {
+            slot: Some(slot.clone()),
+            limit: Some("voice".to_owned()),
+            confirm: ConfirmMode::Auto,
+            ..Default::default()
+        };
+        running.block_on(call(&node, Call::Acquire(fields)));
+        let copy = outside.path().join(day);
+        let backup =
+            maitred(&["backup", copy.to_str().unwrap(), "--data", folder.path().to_str().unwrap(), "--json"]);
+        assert_eq!(backup.status, 0, "{backup:?}");
+        assert_eq!(maitred(&["verify", copy.to_str().unwrap()]).status, 0);
+        running.block_on(async {
+            let restored = self::node(&copy).await;
+            let answer = call(&restored, Call::Slot { slot, wait: Default::default() }).await;
+            assert!(
+                matches!(&answer, Answer::Slot(found) if found.slot.state != SlotState::Unknown),
+                "{answer:?}"
+            );
+            assert!(!caught_up(&restored).await.ends.is_empty());
+            restored.stop(std::time::Duration::from_secs(9)).await;
+        });
+    }
+    writing.abort();
+    running.block_on(node.stop(std::time::Duration::from_secs(9)));
 }

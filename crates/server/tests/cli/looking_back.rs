@@ -108,3 +108,23 @@ fn runs_are_listed_and_shown() {
     stage.call(Call::EndRun { run: "r-c".to_owned(), status: RunStatus::Cancelled }).unwrap();
     stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\n");
 }
+
+#[test]
+fn what_a_run_holds_is_given_back() {
+    let stage = Stage::still();
+    stage.declare("l", 3, "10m");
+    for slot in ["a", "b", "c"] {
+        stage.acquire("l", slot, |fields| {
+            fields.run = Some(if slot == "c" { "other" } else { "r" }.to_owned())
+        });
+    }
+    let refused = stage.run(&["runs", "release", "r"]);
+    assert_eq!(refused.status, 5, "{refused:?}");
+    assert!(refused.stderr.contains("confirm it: --yes"), "{refused:?}");
+    stage.run(&["runs", "release", "r", "--yes", "--reason", "gone"]).prints("released 2 slots\n");
+    assert_eq!([stage.state("a"), stage.state("b"), stage.state("c")], ["released", "released", "busy"]);
+    stage
+        .run(&["runs", "release", "r", "--yes"])
+        .fails(3, "error: run `r` holds no slots\n  what it held: maitred history --run r\n");
+    assert_eq!(stage.run(&["runs", "release", "other", "--yes", "--json"]).json()["released"][0], "c");
+}

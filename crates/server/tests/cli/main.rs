@@ -3,6 +3,7 @@
 
 mod agents;
 mod apply;
+mod completing;
 mod doctor;
 mod help;
 mod keeping;

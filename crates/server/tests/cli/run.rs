@@ -129,3 +129,25 @@ fn a_release_is_tried_until_the_slot_expires() {
     assert!(ended.stderr.contains("no server answers; trying until it expires"), "{ended:?}");
     assert!((2_000..15_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
 }
+
+/// An operator releases the slot of a command that runs: it is told, and ends only where that was asked for.
+#[test]
+fn a_slot_that_is_taken_away_is_told() {
+    let stage = Stage::still();
+    stage.declare("l", 2, "10m");
+    let told = stage.spawn(&["run", "--limit", "l", "--slot", "told", "--", "sleep", "5"]);
+    let killed =
+        stage.spawn(&["run", "--limit", "l", "--slot", "killed", "--kill-on-expiry", "--", "sleep", "100"]);
+    until("both are busy", || stage.state("told") == "busy" && stage.state("killed") == "busy");
+    for slot in ["told", "killed"] {
+        stage.run(&["limits", "release", slot, "--yes"]);
+    }
+    let killed = done(killed.wait_with_output().unwrap());
+    let ending = "warning: slot killed was released by somebody else; ending the command";
+    assert_eq!(killed.status, 143, "{killed:?}");
+    assert!(killed.stderr.starts_with(ending), "{killed:?}");
+    let told = done(told.wait_with_output().unwrap());
+    assert_eq!(told.status, 0, "{told:?}");
+    let goes_on = "warning: slot told was released by somebody else; the command goes on without it\n";
+    assert!(told.stderr.starts_with(goes_on), "{told:?}");
+}

@@ -201,3 +201,38 @@ fn what_is_typed_reaches_the_command_once() {
     assert_eq!(rest.matches("typed").count(), 1, "{rest:?}");
     assert_eq!((status, stage.state("s")), (5, "released"));
 }
+
+#[test]
+fn the_top_is_drawn_again_and_leaves_the_screen_as_it_was() {
+    let stage = Stage::still();
+    stage.declare("idle", 2, "10m");
+    stage.declare("wanted", 1, "10m");
+    stage.acquire("wanted", "a", |_| ());
+    stage.acquire("wanted", "b", |_| ());
+    let mut top = Terminal::run(&stage, 80, &["limits", "top", "--every", "100ms"]);
+    let first = top.read_to("idle");
+    assert!(
+        first.contains("\x1b[?1049h") && first.find("wanted") < first.find("idle"),
+        "the longest queue first: {first:?}"
+    );
+    stage.declare("new", 1, "10m");
+    top.read_to("new");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&top.child), rustix::process::Signal::INT)
+        .unwrap();
+    let (status, rest) = top.end();
+    assert!(status == 0 && rest.ends_with("\x1b[?1049l"), "{rest:?}");
+}
+
+#[test]
+fn an_explanation_is_never_cut() {
+    let stage = Stage::still();
+    stage.declare("voice-calls", 1, "10m");
+    stage.acquire("voice-calls", "a", |_| ());
+    stage.acquire("voice-calls", "b", |_| ());
+    let told = shown(&stage, 40, &["explain", "b"]);
+    assert!(
+        !told.contains('…') && told.lines().all(|line| line.len() <= 40) && told.lines().count() > 3,
+        "{told}"
+    );
+    assert!(told.replace("\n ", "").contains("at the latest"), "{told}");
+}

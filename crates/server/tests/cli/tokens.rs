@@ -17,9 +17,9 @@ fn tokens_are_made_listed_and_revoked() {
     assert!(json["token"].as_str().unwrap().starts_with("mtd_"), "{json}");
 
     let listed = token(folder.path(), &["ls"]);
-    let without_time: Vec<&str> =
-        listed.stdout.lines().map(|line| line.rsplit_once('\t').unwrap().0).collect();
-    assert_eq!(without_time, ["dialer\toperate\tvoice- gpu", "ci\tadmin\t"]);
+    let cells: Vec<Vec<&str>> = listed.stdout.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!((&cells[0][..3], &cells[0][4..]), (&["dialer", "operate", "voice- gpu"][..], &["", ""][..]));
+    assert_eq!(cells[1][..3], ["ci", "admin", ""]);
     let json = token(folder.path(), &["ls", "--json"]);
     assert!(!json.stdout.contains("mtd_") && !json.stdout.contains("sha256"), "{json:?}");
     assert_eq!(json.json()["tokens"][0]["role"], "operate");
@@ -41,4 +41,23 @@ fn what_is_not_valid_is_said() {
     let missing = token(&folder.path().join("none"), &["ls"]);
     assert_eq!(missing.status, 3);
     assert!(missing.stderr.contains("there is no data folder at"), "{missing:?}");
+}
+
+#[test]
+fn the_first_token_makes_the_folder_and_a_token_may_have_an_end() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = outside.path().join("data");
+    let made = token(&folder, &["create", "ci", "--role", "read", "--expires", "90d", "--json"]).json();
+    let listed = token(&folder, &["ls", "--json"]).json();
+    let lives = listed["tokens"][0]["expires_at"].as_u64().unwrap()
+        - listed["tokens"][0]["created_at"].as_u64().unwrap();
+    assert_eq!((lives, &made["expires_at"]), (90 * 86_400_000, &listed["tokens"][0]["expires_at"]));
+    assert!(listed["tokens"][0]["last_used_at"].is_null());
+    for wrong in ["soon", "0s", ""] {
+        assert_eq!(
+            token(&folder, &["create", "x", "--role", "read", "--expires", wrong]).status,
+            2,
+            "{wrong}"
+        );
+    }
 }

@@ -28,3 +28,15 @@ fn the_book_is_set_up_and_pages_have_one_title() {
         assert_eq!(titles.count(), 1, "{}", page.name);
     }
 }
+
+/// The short list for machines names pages that are there.
+#[test]
+fn the_list_for_machines_names_pages() {
+    let list = pages::read("docs/src/llms.txt");
+    let named: Vec<&str> = list.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    assert!(named.len() >= 20, "{named:?}");
+    let pages: BTreeSet<String> = pages::all().into_iter().map(|page| page.name).collect();
+    for name in named {
+        assert!(pages.contains(name), "docs/src/llms.txt names {name}, which is not there");
+    }
+}

@@ -3,6 +3,7 @@
 //! What is generated is written anew by `MAITRED_DOCS=write cargo test -p maitred-server --test docs`.
 
 mod book;
+mod day_one;
 mod measures;
 mod pages;
 mod reference;

@@ -202,3 +202,29 @@ async fn headers_have_bounds() {
     let longer = format!("X-Long: {}", "x".repeat(100_000));
     assert_eq!(rig.ask("GET", "/v1/limits", &[&longer], "").await.status, 431);
 }
+
+/// What hyper cannot read it answers by itself, before any handler; that too has the shape of every problem.
+#[tokio::test]
+async fn what_is_no_request_gets_a_problem_too() {
+    let rig = rig().await;
+    for (bytes, status, reason) in [
+        ("nonsense\r\n\r\n", 400, "invalid_argument"),
+        ("GET /v1/limits HTTP/9.9\r\n\r\n", 400, "invalid_argument"),
+        ("GET /v1/limits HTTP/1.1\r\nno colon\r\n\r\n", 400, "invalid_argument"),
+        ("POST /v1/slots HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "invalid_argument"),
+    ] {
+        let mut line = rig.line().await;
+        line.say(bytes).await;
+        line.hear().await.unwrap_or_else(|| panic!("no answer to {bytes:?}")).refused(status, reason);
+        assert!(line.hear().await.is_none(), "and the connection is closed");
+    }
+    let mut line = rig.line().await;
+    line.say(format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: {}\r\n\r\n", "x".repeat(70_000))).await;
+    line.hear().await.expect("an answer").refused(431, "headers_too_large");
+    // After an answer of ours on the same connection.
+    let mut line = rig.line().await;
+    line.say(crate::support::request("GET", "/livez", &[], "")).await;
+    line.hear().await.expect("an answer").ok();
+    line.say("nonsense\r\n\r\n").await;
+    line.hear().await.expect("an answer").refused(400, "invalid_argument");
+}

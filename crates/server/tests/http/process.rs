@@ -11,10 +11,10 @@ use std::{
 
 use crate::support::{Line, eventually, request};
 
-struct Process {
-    child: Child,
+pub struct Process {
+    pub child: Child,
     stdout: BufReader<ChildStdout>,
-    addr: SocketAddr,
+    pub addr: SocketAddr,
 }
 
 impl Drop for Process {
@@ -24,11 +24,16 @@ impl Drop for Process {
     }
 }
 
-fn start(folder: &Path, line: &[&str]) -> Process {
+pub fn start(folder: &Path, line: &[&str]) -> Process {
+    start_in(folder, line, &[])
+}
+
+pub fn start_in(folder: &Path, line: &[&str], environment: &[(&str, &str)]) -> Process {
     let mut child = Command::new(env!("CARGO_BIN_EXE_maitred"))
         .args(line)
         .args(["--listen", "127.0.0.1:0"])
         .current_dir(folder)
+        .envs(environment.iter().copied())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -36,19 +41,19 @@ fn start(folder: &Path, line: &[&str]) -> Process {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
     stdout.read_line(&mut first).unwrap();
-    let (words, addr) = first.trim().split_once(" listens on http://").unwrap_or_else(|| panic!("{first:?}"));
+    let (words, addr) = first.trim().split_once("://").unwrap_or_else(|| panic!("{first:?}"));
     assert!(words.starts_with("maitred "));
     Process { child, addr: addr.parse().unwrap(), stdout }
 }
 
 impl Process {
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
     /// Its end, and everything it said on stderr.
-    fn end(&mut self) -> (ExitStatus, String) {
+    pub fn end(&mut self) -> (ExitStatus, String) {
         let mut said = String::new();
         self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap(), said)

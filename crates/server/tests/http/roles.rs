@@ -1,25 +1,29 @@
-//! Who may ask for what: every route, every role, prefixes of limits, and tokens that are taken back.
+//! Who may ask for what: every route, every role, prefixes of limits.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
-use maitred_server::token::{Role, Tokens, kept};
+use maitred_server::token::{Grant, Role, Tokens, kept};
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
-use crate::support::{Heard, Line, Rig, eventually, request, rig_with};
+use crate::support::{Heard, Line, Rig, request, rig_with};
 
 const LIMIT: &str = r#"{"capacity":1,"max_hold":"10m"}"#;
 
-struct Bearer(String);
+pub struct Bearer(pub String);
 
 impl Bearer {
-    fn of(folder: &Path, role: Role, limits: &[&str]) -> Bearer {
+    pub fn of(folder: &Path, role: Role, limits: &[&str]) -> Bearer {
         let limits: Vec<String> = limits.iter().map(|limit| (*limit).to_owned()).collect();
         let name = format!("{}{}", role.as_str(), limits.len());
-        Bearer(format!("Authorization: Bearer {}", kept::create(folder, &name, role, limits, 1).unwrap()))
+        Bearer::with(folder, &name, Grant { role, limits, made_at: 1, ..Grant::anyone() })
     }
 
-    async fn ask(&self, rig: &Rig, method: &str, path: &str, body: &str) -> Heard {
+    pub fn with(folder: &Path, name: &str, grant: Grant) -> Bearer {
+        Bearer(format!("Authorization: Bearer {}", kept::create(folder, name, grant).unwrap()))
+    }
+
+    pub async fn ask(&self, rig: &Rig, method: &str, path: &str, body: &str) -> Heard {
         rig.ask(method, path, &[&self.0], body).await
     }
 
@@ -33,7 +37,7 @@ impl Bearer {
     }
 }
 
-async fn guarded(folder: &Path) -> Rig {
+pub async fn guarded(folder: &Path) -> Rig {
     let tokens = Tokens::open(None, Some(folder)).unwrap();
     rig_with(|shared| {
         shared.tokens = Some(tokens);
@@ -145,6 +149,13 @@ async fn prefixes_bound_what_is_done_and_seen() {
     bounded_admin.ask(&rig, "PUT", "/v1/limits/gpu", LIMIT).await.refused(403, "forbidden");
     bounded_admin.ask(&rig, "PUT", "/v1/limits/voice-mail", LIMIT).await.ok();
 
+    let numbers = bounded.ask(&rig, "GET", "/metrics", "").await.body;
+    assert!(
+        numbers.contains("limit=\"voice-calls\"") && numbers.contains("# TYPE maitred_limit_slots"),
+        "{numbers}"
+    );
+    assert!(!numbers.contains("gpu") && numbers.ends_with("# EOF\n"), "{numbers}");
+    assert!(admin.ask(&rig, "GET", "/metrics", "").await.body.contains("limit=\"gpu\""));
     let limits = bounded.ask(&rig, "GET", "/v1/limits", "").await.ok();
     assert!(!limits.to_string().contains("gpu"), "{limits}");
     let explained = bounded.ask(&rig, "GET", "/v1/explain?what=r", "").await.ok();
@@ -181,33 +192,8 @@ async fn events_of_other_limits_are_not_told() {
     assert!(told.contains("s-voice") && !told.contains("gpu"), "{told}");
 }
 
-#[tokio::test]
-async fn tokens_come_and_go_while_the_server_runs() {
-    let folder = tempfile::tempdir().unwrap();
-    let rig = guarded(folder.path()).await;
-    rig.get("/v1/limits").await.ok(); // nobody must carry one yet
-    let bearer = Bearer::of(folder.path(), Role::Read, &[]);
-    eventually("a token is wanted", async || rig.get("/v1/limits").await.status == 401).await;
-    bearer.ask(&rig, "GET", "/v1/limits", "").await.ok();
-
-    let mut stream = rig.line().await;
-    stream.say(request("GET", "/v1/events", &[&bearer.0], "")).await;
-    let mut told = Vec::new();
-    read_until(&mut stream, &mut told, "event: snapshot").await;
-    kept::revoke(folder.path(), "read0").unwrap();
-    let until_its_end = async { while stream.0.read_buf(&mut told).await.unwrap() > 0 && !is_over(&told) {} };
-    tokio::time::timeout(Duration::from_secs(5), until_its_end).await.expect("the stream ends");
-    assert!(String::from_utf8_lossy(&told).contains("the token was revoked"));
-    bearer.ask(&rig, "GET", "/v1/limits", "").await.refused(401, "unauthorized");
-    rig.get("/v1/limits").await.refused(401, "unauthorized");
-}
-
-async fn read_until(stream: &mut Line, told: &mut Vec<u8>, text: &str) {
+pub async fn read_until(stream: &mut Line, told: &mut Vec<u8>, text: &str) {
     while !String::from_utf8_lossy(told).contains(text) {
         assert!(stream.0.read_buf(told).await.unwrap() > 0, "it ended before {text}");
     }
-}
-
-fn is_over(told: &[u8]) -> bool {
-    told.ends_with(b"0\r\n\r\n")
 }

@@ -4,9 +4,11 @@
 //! It holds nothing that a decision needs: it may lag, be deleted, or fail to fill, and the limiter goes on. How
 //! far it reaches stands in every answer.
 
+mod copy;
 mod query;
 mod store;
 
+pub use copy::copy;
 pub use query::{AuditQuery, EndsQuery, Reader};
 pub use store::{Rows, Store};
 

@@ -1,6 +1,10 @@
 //! The writing side: rows for one record after another, made durable in batches.
 
-use std::path::Path;
+use std::{
+    fs::{OpenOptions, Permissions},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
 
 use maitred_engine::{
     command::{Command, Request, Verb},
@@ -153,6 +157,7 @@ impl Store {
     /// Opens or begins the file, for a journal that stands at `head`. A file of another schema, or one that is
     /// ahead of the journal and so belongs to another, is begun anew: nothing depends on it.
     pub fn open(file: &Path, keep: Keep, head: u64) -> Result<Self, HistoryError> {
+        make_private(file);
         let mut connection = Connection::open(file)?;
         if version(&connection)? != 0
             && (version(&connection)? != SCHEMA_VERSION || filled_to(&connection)? > head)
@@ -161,6 +166,7 @@ impl Store {
             for end in ["", "-wal", "-shm"] {
                 let _ = std::fs::remove_file(format!("{}{end}", file.display()));
             }
+            make_private(file);
             connection = Connection::open(file)?;
         }
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
@@ -219,6 +225,13 @@ impl Store {
 fn begin(connection: &Connection) -> Result<(), HistoryError> {
     let sql = format!("BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;");
     Ok(connection.execute_batch(&sql)?)
+}
+
+/// Readable by its owner only; SQLite makes the files beside it as private as this one. Where that cannot be done,
+/// opening it will say why.
+pub fn make_private(file: &Path) {
+    let made = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
+    let _ = made.and_then(|file| file.set_permissions(Permissions::from_mode(0o600)));
 }
 
 fn version(connection: &Connection) -> Result<i64, HistoryError> {

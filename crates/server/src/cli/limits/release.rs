@@ -8,11 +8,7 @@ use crate::cli::{exit, failure::Failure, release, session::Session, text};
 
 pub async fn run(session: &Session, slot: &str, yes: bool) -> Result<u8, Failure> {
     if !yes {
-        if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            let message =
-                format!("releasing slot `{slot}` is not confirmed, and there is no terminal to ask on");
-            return Err(Failure::new(exit::REFUSED, message).hint("confirm it: --yes"));
-        }
+        can_ask(&format!("releasing slot `{slot}`"))?;
         let answer = session.slot(slot).await?;
         if answer.slot.state.is_granted() && !is_agreed(&question(session, &answer).await?) {
             return Err(Failure::new(exit::REFUSED, "nothing was released"));
@@ -61,7 +57,16 @@ async fn next_in_line(session: &Session, answer: &SlotAnswer) -> Result<String, 
     Ok(lines)
 }
 
-fn is_agreed(question: &str) -> bool {
+/// Refused where nobody could answer.
+pub fn can_ask(what: &str) -> Result<(), Failure> {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let message = format!("{what} is not confirmed, and there is no terminal to ask on");
+    Err(Failure::new(exit::REFUSED, message).hint("confirm it: --yes"))
+}
+
+pub fn is_agreed(question: &str) -> bool {
     let mut err = anstream::stderr().lock();
     let asked = err.write_all(question.as_bytes()).and_then(|()| err.flush());
     let mut answer = String::new();

@@ -27,7 +27,7 @@ pub async fn list(session: &Session) -> Result<u8, Failure> {
 }
 
 /// Every page as one answer, with revision and time of the last.
-async fn all(session: &Session) -> Result<LimitsAnswer, Failure> {
+pub async fn all(session: &Session) -> Result<LimitsAnswer, Failure> {
     let mut limits = Vec::new();
     let mut after = None;
     loop {
@@ -43,7 +43,7 @@ async fn all(session: &Session) -> Result<LimitsAnswer, Failure> {
     }
 }
 
-fn list_for_people(answer: &LimitsAnswer) -> Sheet {
+pub fn list_for_people(answer: &LimitsAnswer) -> Sheet {
     let mut sheet = Sheet::new(&["NAME", "USE", "WAITING", "OLDEST WAIT", "MAX HOLD", "SOURCE"]);
     sheet.rows = answer.limits.iter().map(|limit| for_people(limit, answer.as_of)).collect();
     sheet

@@ -1,0 +1,58 @@
+//! The list of what a newcomer looks for: every point is there, and what is named to show it exists.
+
+use crate::pages;
+
+const PAGE: &str = "docs/src/reference/day-one.md";
+
+/// The number of each point, and everything in code marks behind it.
+fn points(text: &str) -> Vec<(usize, Vec<String>)> {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix('|')?.split('|').collect();
+        let named = cells.get(2)?.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        Some((cells[0].trim().parse().ok()?, named))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+/// Whether this file, or this test in it, is there.
+fn exists(named: &str) -> bool {
+    let (file, test) = named.split_once("::").map_or((named, None), |(file, test)| (file, Some(test)));
+    let text = std::fs::read_to_string(pages::root().join("crates").join(file));
+    text.is_ok_and(|text| test.is_none_or(|test| is_a_test(&text, test)))
+}
+
+fn is_a_test(text: &str, name: &str) -> bool {
+    let line = format!("fn {name}(");
+    let mut before = "";
+    for line_now in text.lines() {
+        if line_now.contains(&line) {
+            return before.starts_with("#[test]") || before.starts_with("#[tokio::test");
+        }
+        before = line_now.trim();
+    }
+    false
+}
+
+#[test]
+fn every_point_names_what_shows_it() {
+    let text = pages::read(PAGE);
+    let points = points(&text);
+    let numbers: Vec<usize> = points.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, (1..=47).collect::<Vec<_>>(), "{PAGE}");
+    let is_file = |named: &&String| named.contains(".rs");
+    for (number, named) in &points {
+        for named in named.iter().filter(is_file) {
+            assert!(exists(named), "{PAGE}, point {number}: there is no {named}");
+        }
+    }
+    let shown = points.iter().filter(|(_, named)| named.iter().any(|named| is_file(&named))).count();
+    assert!(shown >= 38, "only {shown} points are shown by a test");
+}
+
+#[test]
+fn a_test_that_is_not_there_is_missed() {
+    assert!(exists("server/tests/docs/day_one.rs::a_test_that_is_not_there_is_missed"));
+    assert!(!exists("server/tests/docs/day_one.rs::no_such_test"));
+    assert!(!exists("server/tests/docs/day_one.rs::points"), "no test, only a function");
+    assert!(!exists("server/tests/docs/no_such_file.rs"));
+}
