@@ -2,7 +2,7 @@
 //! tested where they stand.
 
 use maitred_api::{LimitHealth, NamespacesAnswer, OverviewAnswer, PreviewAnswer, SeriesAnswer, WhoamiAnswer};
-use maitred_server::token::{Role, Tokens, kept};
+use maitred_server::token::{Grant, Role, Tokens, kept};
 
 use crate::support::{Rig, eventually, read, rig, rig_with};
 
@@ -95,7 +95,10 @@ async fn who_asks_and_where_there_is_anything() {
 async fn a_token_for_some_limits_counts_and_pages_those_only() {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &str, role, limits: Vec<String>| {
-        format!("Authorization: Bearer {}", kept::create(folder.path(), name, role, limits, 1).unwrap())
+        format!(
+            "Authorization: Bearer {}",
+            kept::create(folder.path(), name, Grant { role, limits, made_at: 1, ..Grant::anyone() }).unwrap()
+        )
     };
     let (admin, bounded) = (of("boss", Role::Admin, vec![]), of("ana", Role::Read, vec!["b".to_owned()]));
     let tokens = Tokens::open(None, Some(folder.path())).unwrap();

@@ -1,6 +1,6 @@
 //! Studio's files and the shell for its links: for everybody, under a strict policy, behind the guards of every route.
 
-use maitred_server::token::{Role, Tokens, kept};
+use maitred_server::token::{Grant, Role, Tokens, kept};
 
 use crate::support::{rig, rig_with};
 
@@ -66,7 +66,11 @@ async fn it_is_only_looked_at_and_only_here() {
 #[tokio::test]
 async fn it_needs_no_token_and_shows_nothing_without_one() {
     let folder = tempfile::tempdir().unwrap();
-    let secret = kept::create(folder.path(), "ana", Role::Read, vec!["voice".to_owned()], 1).unwrap();
+    let secret = {
+        let grant =
+            Grant { role: Role::Read, limits: vec!["voice".to_owned()], made_at: 1, ..Grant::anyone() };
+        kept::create(folder.path(), "ana", grant).unwrap()
+    };
     let tokens = Tokens::open(None, Some(folder.path())).unwrap();
     let rig = rig_with(|shared| shared.tokens = Some(tokens)).await;
     assert_eq!(rig.get("/studio/limits").await.status, 200);
