@@ -53,6 +53,18 @@ pub enum Call {
         run: String,
         status: RunStatus,
     },
+    /// Starts a run of a workflow that the server hosts.
+    StartRun {
+        run: String,
+        workflow: String,
+        #[serde(default)]
+        #[schema(value_type = Object)]
+        input: serde_json::Value,
+    },
+    /// Cancels a run that the server hosts.
+    CancelRun {
+        run: String,
+    },
     Admit(AdmitFields),
     ResetRate {
         task: String,

@@ -5,6 +5,9 @@ pub mod callbacks;
 pub mod cli;
 pub mod config;
 pub mod deploy;
+#[cfg(feature = "workflows")]
+mod example;
+pub mod hosted;
 pub mod http;
 pub mod logging;
 pub mod scenario;

@@ -20,6 +20,7 @@ use tokio::{
 use crate::{
     callbacks::{self, Callbacks},
     config::{ConfigError, LimitsFile},
+    hosted::Hosted,
     http::{Limits, Server, Shared},
     logging,
     tls::{Certificates, TlsError},
@@ -84,6 +85,26 @@ pub struct ServeOptions {
     pub log: String,
 }
 
+/// The options of `dev`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct DevOptions {
+    #[command(flatten)]
+    pub serve: ServeOptions,
+    /// Programs to host beside: `workflows` has runs that take slots, wait and give them back; the binary has to be
+    /// built with the feature of this name
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub example: Option<Example>,
+    /// Open Studio in a browser
+    #[arg(long)]
+    pub open: bool,
+}
+
+/// What `dev` can host.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Example {
+    Workflows,
+}
+
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     System,
@@ -118,6 +139,11 @@ pub enum ServeError {
     Log(String),
     #[error("apps cannot be called back: {0}")]
     Callbacks(#[from] reqwest::Error),
+    #[error(
+        "this binary hosts no workflows; build one that does: \
+         cargo install --path crates/server --features workflows"
+    )]
+    NoExample,
     #[error("{0}")]
     Io(#[from] io::Error),
     /// The node ended by itself; nothing goes on on top of what failed.
@@ -130,37 +156,37 @@ pub fn serve(mut options: ServeOptions) -> Result<(), ServeError> {
     if options.journal.is_none() {
         options.data.get_or_insert_with(|| PathBuf::from("maitred-data"));
     }
-    run(options, Limiting::File, false)
-}
-
-/// The options of `dev`.
-#[derive(clap::Args, Clone, Debug)]
-pub struct DevOptions {
-    #[command(flatten)]
-    pub serve: ServeOptions,
-    /// Open Studio in a browser
-    #[arg(long)]
-    pub open: bool,
+    run(options, Limiting::File, Beside::default())
 }
 
 /// `maitred dev`: the same with throw-away data, and limits to play with where no file has any.
 pub fn dev(options: DevOptions) -> Result<(), ServeError> {
-    run(options.serve, Limiting::FileOrDemo, options.open)
+    if options.example.is_some() && !cfg!(feature = "workflows") {
+        return Err(ServeError::NoExample);
+    }
+    run(options.serve, Limiting::FileOrDemo, Beside { open: options.open, example: options.example })
 }
 
-fn run(options: ServeOptions, limiting: Limiting, open: bool) -> Result<(), ServeError> {
+/// What `dev` does besides serving.
+#[derive(Clone, Copy, Default)]
+struct Beside {
+    open: bool,
+    example: Option<Example>,
+}
+
+fn run(options: ServeOptions, limiting: Limiting, beside: Beside) -> Result<(), ServeError> {
     logging::start(&options.log).map_err(|_| ServeError::Log(options.log.clone()))?;
     files::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let ended = runtime.block_on(live(&options, limiting, open));
+    let ended = runtime.block_on(live(&options, limiting, beside));
     runtime.shutdown_timeout(Duration::from_millis(500));
     ended
 }
 
-async fn live(options: &ServeOptions, limiting: Limiting, open: bool) -> Result<(), ServeError> {
+async fn live(options: &ServeOptions, limiting: Limiting, beside: Beside) -> Result<(), ServeError> {
     let mut signals = Signals::listen()?;
     let mut running = tokio::select! {
-        running = start(options, limiting) => running?,
+        running = start_hosting(options, limiting, beside.example) => running?,
         name = signals.end.next() => {
             tracing::info!(signal = name, "stopped before it had started");
             return Ok(());
@@ -168,7 +194,7 @@ async fn live(options: &ServeOptions, limiting: Limiting, open: bool) -> Result<
     };
     banner::print(options, running.server.addr, running.has_tokens);
     supervisor::ready(&banner::url(options, running.server.addr));
-    if open {
+    if beside.open {
         browser::open(&banner::studio(options, running.server.addr));
     }
     let failed = attend(&mut running, &mut signals).await;
@@ -220,6 +246,15 @@ pub struct Running {
 /// Binds, opens the journal, deploys the file's limits, and takes calls. In that order: a taken port is told
 /// before a journal is opened, and the first caller finds the limits.
 pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running, ServeError> {
+    start_hosting(options, limiting, None).await
+}
+
+/// The same, with programs beside.
+pub async fn start_hosting(
+    options: &ServeOptions,
+    limiting: Limiting,
+    example: Option<Example>,
+) -> Result<Running, ServeError> {
     let tokens = Tokens::open(options.token_file.as_deref(), options.data.as_deref())?;
     if !tokens.are_there() && !options.listen.ip().is_loopback() {
         return Err(ServeError::OpenToAll(options.listen));
@@ -233,7 +268,9 @@ pub async fn start(options: &ServeOptions, limiting: Limiting) -> Result<Running
     let node = Node::start(node_options(options)).await?;
     files::deploy(&Client::Near(node.clone()), &file).await?;
     let has_tokens = tokens.are_wanted();
-    let server = Server::start(listener, Arc::new(shared(options, node.clone(), tokens, tls)))?;
+    let hosted = hosted(&node, example).await?;
+    let shared = Shared { hosted, ..shared(options, node.clone(), tokens, tls) };
+    let server = Server::start(listener, Arc::new(shared))?;
     let callbacks = Callbacks::start(&node, targets, server.callback_numbers())?;
     Ok(Running { server, node, callbacks, config, has_tokens })
 }
@@ -252,6 +289,19 @@ impl Running {
             Err(error) => tracing::error!(%error, "the callbacks stay as they are"),
         }
     }
+}
+
+#[cfg(feature = "workflows")]
+async fn hosted(node: &Node, example: Option<Example>) -> Result<Option<Arc<dyn Hosted>>, StartError> {
+    match example {
+        Some(Example::Workflows) => crate::example::start(node).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "workflows"))]
+async fn hosted(_: &Node, _: Option<Example>) -> Result<Option<Arc<dyn Hosted>>, StartError> {
+    Ok(None)
 }
 
 fn node_options(options: &ServeOptions) -> NodeOptions {

@@ -99,6 +99,6 @@ pub use engine::postgres;
 pub use engine::{Store, sqlite};
 pub use error::{RunError, SlotError, SlotTimeoutError, StartError};
 pub use host::{Delivery, Notice, RunHost};
-pub use running::{Run, RunState, Workflows};
-pub use steps::{RunStep, StepKind, StepState};
+pub use maitred::api::{RunState, RunStep, StepKind, StepState};
+pub use running::{Run, Workflows};
 pub use workflow::{Slot, Step, Workflow};

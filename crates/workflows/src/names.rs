@@ -9,8 +9,9 @@
 //! The id is made in the workflow body, the same on every replay, so a question whose answer was lost is asked again
 //! without taking a second slot. It carries the run, so that whoever hears of a grant knows at once whom to tell.
 
+use maitred::api::HOOK;
+
 const MARK: &str = "wf/";
-const HOOK: &str = "Esperando hueco · ";
 const BETWEEN: &str = " · ";
 
 /// A run's slot, before there is one.
@@ -50,9 +51,9 @@ pub fn hook(limit: &str) -> String {
     format!("{HOOK}{limit}")
 }
 
-/// The step that an inbox belongs to; none for an inbox of another kind.
-pub fn hook_of_inbox(inbox: &str) -> Option<&str> {
-    inbox.starts_with(HOOK).then(|| inbox.rsplit_once(BETWEEN).map_or(inbox, |(hook, _)| hook))
+/// The limit that an inbox belongs to; none for an inbox of another kind.
+pub fn limit_of_inbox(inbox: &str) -> Option<&str> {
+    Some(inbox.strip_prefix(HOOK)?.rsplit_once(BETWEEN)?.0)
 }
 
 /// The limit of a serial workflow.
@@ -62,7 +63,7 @@ pub fn serial_limit(workflow: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ticket, hook_of_inbox};
+    use super::{Ticket, limit_of_inbox};
 
     #[test]
     fn a_slot_tells_whose_it_is() {
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn an_inbox_tells_its_step() {
         let ticket = Ticket { run: "r".to_owned(), execution: 1, number: "2".to_owned() };
-        assert_eq!(hook_of_inbox(&ticket.inbox("voice-calls")), Some("Esperando hueco · voice-calls"));
-        assert_eq!(hook_of_inbox("approvals"), None);
+        assert_eq!(limit_of_inbox(&ticket.inbox("voice-calls")), Some("voice-calls"));
+        assert_eq!(limit_of_inbox("approvals"), None);
     }
 }

@@ -5,13 +5,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use duroxide::{Client, ClientError, OrchestrationStatus, runtime::Runtime};
 use maitred::{
     Maitred,
-    api::{AcquireFields, Call, HoldMode, RunStatus},
+    api::{AcquireFields, Call, HoldMode, RunState, RunStep},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use tokio::task::JoinSet;
 
 use crate::{
-    RunStep,
     acquire::{question, whole_ms},
     builder::SERIAL_TIMEOUT,
     error::RunError,
@@ -32,20 +31,6 @@ pub struct Workflows {
     names: BTreeMap<String, bool>,
     runtimes: Vec<Arc<Runtime>>,
     tasks: JoinSet<()>,
-}
-
-/// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    /// It goes on, or waits for something.
-    Running,
-    /// It came to its end.
-    Succeeded,
-    /// It ended with an error.
-    Failed,
-    /// It was cancelled.
-    Cancelled,
 }
 
 /// A run as it is.
@@ -153,7 +138,7 @@ impl Workflows {
             OrchestrationStatus::Running { custom_status, .. } => (RunState::Running, custom_status, None),
             OrchestrationStatus::Completed { output, .. } => (RunState::Succeeded, None, Some(output)),
             OrchestrationStatus::Failed { details, .. } => {
-                (of_end(status_of(&details)), None, Some(details.display_message()))
+                (status_of(&details).into(), None, Some(details.display_message()))
             }
         };
         let info = self.client.get_instance_info(run).await.map_err(trouble)?;
@@ -225,14 +210,6 @@ impl Drop for Workflows {
                 }
             });
         }
-    }
-}
-
-fn of_end(status: RunStatus) -> RunState {
-    match status {
-        RunStatus::Succeeded => RunState::Succeeded,
-        RunStatus::Failed => RunState::Failed,
-        RunStatus::Cancelled => RunState::Cancelled,
     }
 }
 

@@ -1,57 +1,12 @@
 //! The steps of a run, read from its history.
 
 use duroxide::{Event, EventKind};
-use serde::{Deserialize, Serialize};
+use maitred::api::{RunStep, SlotState, StepKind, StepState};
 
 use crate::{
     desk::{ACQUIRE, CONFIRM, LAST_LOOK, PREFIX, Said},
-    names::{Ticket, hook_of_inbox},
+    names::{Ticket, limit_of_inbox},
 };
-use maitred::api::SlotState;
-
-/// One step of a run, as people see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunStep {
-    /// `Esperando hueco · voice-calls`, or the name of the program's own step.
-    pub name: String,
-    /// What it is.
-    pub kind: StepKind,
-    /// How it stands.
-    pub state: StepState,
-    /// Milliseconds since 1970.
-    pub started_at: u64,
-    /// Absent while it is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<u64>,
-}
-
-/// What a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepKind {
-    /// A wait for something from outside, such as a slot.
-    Hook,
-    /// The program's own work.
-    Step,
-    /// A wait for a time.
-    Timer,
-    /// Another run, started by this one.
-    Run,
-}
-
-/// How a step stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepState {
-    /// It goes on.
-    Open,
-    /// It is done: of a wait for a slot, the slot is there.
-    Closed,
-    /// It failed: of a wait for a slot, no slot came.
-    Failed,
-    /// The run ended before it did.
-    Cancelled,
-}
 
 /// Reads a history from its beginning.
 #[derive(Default)]
@@ -104,13 +59,13 @@ impl Reading {
     }
 
     fn begin(&mut self, event: &Event, name: &str, kind: StepKind) {
-        self.steps.push(RunStep {
-            name: name.to_owned(),
-            kind,
-            state: StepState::Open,
-            started_at: event.timestamp_ms,
-            ended_at: None,
-        });
+        let (name, state) = (name.to_owned(), StepState::Open);
+        let started_at = event.timestamp_ms;
+        self.push(event, RunStep { name, kind, state, limit: None, started_at, ended_at: None });
+    }
+
+    fn push(&mut self, event: &Event, step: RunStep) {
+        self.steps.push(step);
         self.began.push(event.event_id);
     }
 
@@ -119,7 +74,7 @@ impl Reading {
         if self.hooks.iter().any(|(known, _)| known == inbox) {
             return;
         }
-        let Some(hook) = hook_of_inbox(inbox) else {
+        let Some(limit) = limit_of_inbox(inbox) else {
             return self.begin(event, inbox, StepKind::Hook);
         };
         if self.steps.last().is_some_and(|last| last.kind == StepKind::Timer && last.ended_at.is_none()) {
@@ -127,7 +82,7 @@ impl Reading {
             self.began.pop();
         }
         self.hooks.push((inbox.to_owned(), self.steps.len()));
-        self.begin(event, hook, StepKind::Hook);
+        self.push(event, RunStep::hook(limit, event.timestamp_ms));
     }
 
     /// What the limiter said about a slot decides the step that waits for it.

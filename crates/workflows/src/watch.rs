@@ -19,7 +19,7 @@ use maitred::api::RunStatus;
 use tokio::sync::{Notify, mpsc};
 
 /// How often the next turn of a run is looked for although nobody said that there is one: timers, mostly.
-pub const TURNS_EVERY: Duration = Duration::from_millis(50);
+pub const TURNS_EVERY: Duration = Duration::from_millis(100);
 /// The same for steps.
 pub const STEPS_EVERY: Duration = Duration::from_millis(500);
 
@@ -69,9 +69,9 @@ pub fn status_of(details: &ErrorDetails) -> RunStatus {
     }
 }
 
-/// Waits for a word, a while at the most.
-async fn woken(notify: &Notify, most: Duration) {
-    let _ = tokio::time::timeout(most, notify.notified()).await;
+/// Waits for a word, a while at the most. False if none came: the engine asks again by itself.
+async fn woken(notify: &Notify, most: Duration) -> bool {
+    tokio::time::timeout(most, notify.notified()).await.is_ok()
 }
 
 #[async_trait]
@@ -86,8 +86,10 @@ impl Provider for Watch {
         if found.is_some() {
             return Ok(found);
         }
-        woken(&self.turns, TURNS_EVERY).await;
-        self.inner.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await
+        match woken(&self.turns, TURNS_EVERY).await {
+            true => self.inner.fetch_orchestration_item(lock_timeout, poll_timeout, filter).await,
+            false => Ok(None),
+        }
     }
 
     async fn fetch_work_item(
@@ -101,8 +103,10 @@ impl Provider for Watch {
         if found.is_some() {
             return Ok(found);
         }
-        woken(&self.steps[usize::from(matches!(tags, TagFilter::Tags(_)))], STEPS_EVERY).await;
-        self.inner.fetch_work_item(lock_timeout, poll_timeout, session, tags).await
+        match woken(&self.steps[usize::from(matches!(tags, TagFilter::Tags(_)))], STEPS_EVERY).await {
+            true => self.inner.fetch_work_item(lock_timeout, poll_timeout, session, tags).await,
+            false => Ok(None),
+        }
     }
 
     async fn ack_orchestration_item(

@@ -64,6 +64,11 @@ pub const STEPS: &[Step] = &[
         run: kill,
     },
     Step {
+        name: "hosted",
+        what: "the server that hosts the example's workflows: runs started, seen, cancelled",
+        run: hosted,
+    },
+    Step {
         name: "runs",
         what: "20 runs, 4 kills of their program and of the server: each dials once, never too many at once",
         run: runs,
@@ -182,6 +187,13 @@ fn kill() -> Result<Tally, Failure> {
 
 fn kill_sees() -> Result<Tally, Failure> {
     must_see(this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
+}
+
+/// Beside the task runner, so that only the server is compiled once more, with its feature.
+fn hosted() -> Result<Tally, Failure> {
+    let server =
+        ["--package", "xtask", "--package", "maitred-server", "--features", "maitred-server/workflows"];
+    nextest(&[&server[..], &["--test", "hosted"]].concat())
 }
 
 fn runs() -> Result<Tally, Failure> {

@@ -110,7 +110,7 @@ pub fn answer(call: &Call, body: Value) -> Option<Answer> {
         Call::Limit { .. } => read(body, Answer::Limit),
         Call::LimitSlots { .. } => read(body, Answer::LimitSlots),
         Call::Runs { .. } => read(body, Answer::Runs),
-        Call::Run { .. } => read(body, Answer::Run),
+        Call::Run { .. } | Call::StartRun { .. } | Call::CancelRun { .. } => read(body, Answer::Run),
         Call::Keys { .. } => read(body, Answer::Keys),
         Call::History { .. } => read(body, Answer::History),
         Call::Audit { .. } => read(body, Answer::Audit),

@@ -74,6 +74,11 @@ pub fn route(call: &Call) -> Option<Route> {
         Call::EndRun { run, status } => {
             Route::new(Method::POST, format!("runs/{}/end", segment(run)?)).body(json!({ "status": status }))
         }
+        Call::StartRun { run, workflow, input } => {
+            let body = json!({ "workflow": workflow, "input": input });
+            Route::new(Method::POST, format!("runs/{}", segment(run)?)).body(body)
+        }
+        Call::CancelRun { run } => Route::new(Method::POST, format!("runs/{}/cancel", segment(run)?)),
         Call::Admit(_) => Route::new(Method::POST, "admit").body(admit_body(call)),
         Call::ResetRate { task, key } => Route::new(Method::DELETE, "keys")
             .query("task", Some(task.clone()))

@@ -13,6 +13,8 @@ use maitred_engine::{
     view::{CounterView, KeyView, LimitView, RunView, SlotView},
 };
 
+use super::steps;
+
 /// The revision and the time at which something is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AsOf {
@@ -252,9 +254,15 @@ pub fn limit_info(view: &LimitView) -> LimitInfo {
 }
 
 pub fn run_info(view: &RunView) -> RunInfo {
+    let slots: Vec<SlotInfo> = view.slots.iter().map(slot_info).collect();
+    let steps: Vec<_> = slots.iter().filter_map(steps::of_live).collect();
     RunInfo {
         run: view.run.to_string(),
-        slots: view.slots.iter().map(slot_info).collect(),
+        workflow: slots.iter().find_map(|slot| slot.workflow.clone()),
+        status: steps::status(&steps),
+        steps,
+        output: None,
+        slots,
         places: view
             .places
             .iter()

@@ -67,6 +67,10 @@ fn verb(call: &Call) -> Result<Verb, Problem> {
         Call::Leave { slot } => Verb::Leave { slot: slot_id(slot)? },
         Call::EndRun { run, status } => Verb::EndRun { run: run_id(run)?, status: run_status(*status) },
         Call::Admit(fields) => Verb::Admit(admit(fields)?),
+        Call::StartRun { .. } | Call::CancelRun { .. } => {
+            let why = "nothing hosts workflows here: a limiter knows runs by what they hold and wait for";
+            return Err(Problem::new(Reason::NotFound, why));
+        }
         Call::ResetRate { task, key } => Verb::ResetRate { task: task_id(task)?, key: key_of(key)? },
         _ => return bad(Reason::InvalidArgument, "this call reads; it changes nothing".to_owned()),
     })

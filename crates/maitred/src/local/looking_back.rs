@@ -8,9 +8,12 @@ use maitred_api::{
 use super::{
     Node, check,
     history::{AuditQuery, EndsQuery, History, HistoryError},
-    live, reading,
+    live, reading, steps,
     stream::{Listener, TooFarBehind},
 };
+
+/// How many waits that are over are told of a run.
+const PAST_WAITS: usize = 100;
 
 impl Node {
     pub(super) async fn look_back(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
@@ -56,6 +59,31 @@ impl Node {
 
     async fn head(&self) -> u64 {
         self.health().await.revision
+    }
+
+    /// A run with the waits that are over, as far as the history reaches.
+    pub(super) async fn run_with_its_past(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
+        let answer = self.read(context, call).await?;
+        let (Answer::Run(mut answer), Some(history)) = (answer.clone(), self.history.clone()) else {
+            return Ok(answer);
+        };
+        let query = EndsQuery {
+            namespace: check::namespace(context)?.to_string(),
+            run: Some(answer.run.run.clone()),
+            most: PAST_WAITS,
+            ..EndsQuery::default()
+        };
+        // What cannot be looked up is left out: the run itself is there.
+        let (ends, _) =
+            blocking(move || history.reader.ends(&query).map_err(trouble)).await.unwrap_or_default();
+        let live: Vec<String> = answer.run.slots.iter().map(|slot| slot.slot.clone()).collect();
+        let over = ends.iter().filter(|end| !live.contains(&end.slot));
+        answer.run.steps.extend(over.filter_map(steps::of_ended));
+        answer.run.steps.sort_by_key(|step| step.started_at);
+        if answer.run.workflow.is_none() && !answer.run.steps.is_empty() {
+            answer.run.workflow = ends.into_iter().find_map(|end| end.workflow);
+        }
+        Ok(Answer::Run(answer))
     }
 
     /// What is true now, and everything that happens after it: in a namespace, or of one of its limits.

@@ -25,6 +25,7 @@ mod series;
 mod shadow;
 mod shell;
 mod start;
+mod steps;
 mod stream;
 pub mod timekeeper;
 mod waiters;

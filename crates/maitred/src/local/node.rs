@@ -97,6 +97,7 @@ impl Node {
                 call => {
                     let mut answer = match call {
                         Call::Explain { what } => node.explain(&context, what).await?,
+                        Call::Run { .. } => node.run_with_its_past(&context, call).await?,
                         call => node.read(&context, call).await?,
                     };
                     node.mark_orphans(&context, &mut answer);

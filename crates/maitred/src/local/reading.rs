@@ -52,7 +52,7 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
         }
         Call::Run { run } => {
             let run = check::run_id(run)?;
-            let nothing = || RunInfo { run: run.to_string(), slots: Vec::new(), places: Vec::new(), hits: 0 };
+            let nothing = || RunInfo::nothing(run.as_str());
             let run = engine.run(ns, run.as_str()).as_ref().map_or_else(nothing, answer::run_info);
             Ok(Answer::Run(RunAnswer { run, revision, as_of: at }))
         }

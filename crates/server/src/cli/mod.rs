@@ -126,7 +126,8 @@ const DEV_HELP: &str = "\
 Examples:
   maitred dev
   maitred dev --open                                    # and see it in a browser
-  maitred dev --listen 127.0.0.1:8000 --config limits.toml";
+  maitred dev --listen 127.0.0.1:8000 --config limits.toml
+  maitred dev --example workflows                       # with runs: maitred runs start --help";
 
 /// Reads the command line, does what it says, and tells the exit status.
 pub fn main() -> ExitCode {
@@ -214,6 +215,7 @@ fn block_on(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failu
 fn not_served(error: ServeError) -> Failure {
     let status = match &error {
         ServeError::OpenToAll(_)
+        | ServeError::NoExample
         | ServeError::Config(_)
         | ServeError::Token(_)
         | ServeError::Tls(_)

@@ -3,7 +3,7 @@
 mod release;
 
 use clap::{Args, Subcommand};
-use maitred_api::{Answer, Call, RunAnswer, RunInfo, RunsAnswer, SlotInfo, SlotState};
+use maitred_api::{Answer, Call, RunAnswer, RunInfo, RunState, RunsAnswer, SlotInfo, SlotState};
 
 use crate::cli::{
     exit,
@@ -47,7 +47,32 @@ enum RunsVerb {
         #[command(flatten)]
         why: Why,
     },
+    /// Start a run of a workflow that the server hosts
+    #[command(after_help = START_HELP)]
+    Start {
+        /// The workflow
+        workflow: String,
+        /// The run's id [default: one that is made up]
+        run: Option<String>,
+        /// What it is given, as JSON
+        #[arg(long, value_name = "JSON", default_value = "null")]
+        input: String,
+    },
+    /// Cancel a run that the server hosts: it leaves every queue
+    Cancel {
+        /// Its id
+        run: String,
+    },
 }
+
+const START_HELP: &str = "\
+Examples, at a server that was started with `maitred dev --example workflows`:
+  maitred runs start place_call call-81 --input '{\"callId\":\"ana\"}'
+  maitred runs start call_ended --input '{\"slotId\":\"wf/call-81/1/1\"}'
+  maitred runs start export_report --input '{\"reportId\":\"november\"}'
+  maitred runs cancel call-82
+
+The same id again starts nothing anew.";
 
 const HELP: &str = "\
 Examples:
@@ -69,16 +94,18 @@ Examples:
   maitred runs list | awk -F'\\t' '$3 > 0'      # runs that wait
 
 In a pipe, tab-separated: run, slots it holds, slots it waits for, places in flight, hits that are
-given back if it does not succeed.";
+given back if it does not succeed, status (running while it waits; of runs that the server hosts, as
+they are), workflow.";
 
 const SHOW_HELP: &str = "\
 Examples:
   maitred runs show order-4711
   maitred runs show order-4711 --json
 
-In a pipe, tab-separated: kind (slot or place), state, id of the slot or task of the place, limits
-or the key (its first letters), ends at (ms since 1970). A run that holds nothing and waits for
-nothing is not known (exit status 3).";
+In a pipe, tab-separated: kind (slot, place, or of a step: hook, step, timer, run), state, id of the
+slot, task of the place or name of the step, limits or the key (its first letters), ends at (of a
+step: ended at; ms since 1970). A run that holds nothing, waits for nothing and did not lately is
+not known (exit status 3).";
 
 pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
@@ -86,6 +113,8 @@ pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
         RunsVerb::List => list(&session).await,
         RunsVerb::Show { run } => show(&session, run).await,
         RunsVerb::Release { run, yes, why } => release::run(&session.because(&why), &run, yes).await,
+        RunsVerb::Start { workflow, run, input } => start(&session, workflow, run, &input).await,
+        RunsVerb::Cancel { run } => told(&session, Call::CancelRun { run }).await,
     }
 }
 
@@ -104,8 +133,8 @@ async fn list(session: &Session) -> Result<u8, Failure> {
     }
     session.out.print(
         &all,
-        || sheet(&["RUN", "HOLDS", "WAITS", "PLACES", "HITS"], &all.runs),
-        || sheet(&["run", "holds", "waits", "places", "hits"], &all.runs),
+        || sheet(&["RUN", "HOLDS", "WAITS", "PLACES", "HITS", "STATUS", "WORKFLOW"], &all.runs),
+        || sheet(&["run", "holds", "waits", "places", "hits", "status", "workflow"], &all.runs),
     );
     if all.runs.is_empty() && session.out.for_people() {
         output::note(&format!("no run holds or waits for anything in namespace `{}`", session.namespace()));
@@ -118,7 +147,9 @@ fn sheet(names: &[&'static str], runs: &[RunInfo]) -> Sheet {
     let row = |run: &RunInfo| {
         let waits = run.slots.iter().filter(|slot| slot.state == SlotState::Queued).count();
         let numbers = [(run.slots.len() - waits) as u64, waits as u64, run.places.len() as u64, run.hits];
-        [run.run.clone()].into_iter().chain(numbers.iter().map(u64::to_string)).collect()
+        let status = run.status.map(RunState::as_str).unwrap_or_default().to_owned();
+        let after = [status, run.workflow.clone().unwrap_or_default()];
+        [run.run.clone()].into_iter().chain(numbers.iter().map(u64::to_string)).chain(after).collect()
     };
     sheet.rows = runs.iter().map(row).collect();
     sheet
@@ -129,13 +160,40 @@ async fn show(session: &Session, run: String) -> Result<u8, Failure> {
         Ok(Answer::Run(answer)) => answer,
         other => return Err(session.failed(other, None).await),
     };
-    if answer.run.slots.is_empty() && answer.run.places.is_empty() && answer.run.hits == 0 {
+    if answer.run.is_nothing() {
         let name = &answer.run.run;
         let failure =
             Failure::new(exit::NOT_FOUND, format!("run `{name}` holds nothing and waits for nothing"));
         return Err(failure.hint(format!("what it held: maitred history --run {name}")));
     }
-    session.out.print(&answer, || for_people(&answer), || for_pipes(&answer));
+    tell(session, &answer)
+}
+
+async fn start(session: &Session, workflow: String, run: Option<String>, input: &str) -> Result<u8, Failure> {
+    let input = serde_json::from_str(input)
+        .map_err(|error| Failure::new(exit::USAGE, format!("--input is no JSON: {error}")))?;
+    let run = run.unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
+    told(session, Call::StartRun { run, workflow, input }).await
+}
+
+async fn told(session: &Session, call: Call) -> Result<u8, Failure> {
+    match session.call(call).await {
+        Ok(Answer::Run(answer)) => tell(session, &answer),
+        other => Err(session.failed(other, None).await),
+    }
+}
+
+fn tell(session: &Session, answer: &RunAnswer) -> Result<u8, Failure> {
+    session.out.print(answer, || for_people(answer), || for_pipes(answer));
+    if session.out.for_people() {
+        let RunInfo { run, status, workflow, output, .. } = &answer.run;
+        let status = status.map(RunState::as_str);
+        let of = workflow.as_ref().map(|workflow| format!(" of {workflow}")).unwrap_or_default();
+        let output = output.as_ref().map(|output| format!(": {output}")).unwrap_or_default();
+        if let Some(status) = status {
+            output::note(&format!("run {run}{of} is {status}{output}"));
+        }
+    }
     Ok(exit::OK)
 }
 
@@ -147,17 +205,25 @@ fn for_people(answer: &RunAnswer) -> Sheet {
     let left =
         |at: Option<u64>| at.map_or_else(String::new, |at| text::span(at.saturating_sub(answer.as_of)));
     let mut sheet = Sheet::new(&["KIND", "STATE", "WHAT", "OF", "ENDS IN"]);
-    sheet.rows = rows(answer, left);
+    let since = |at: Option<u64>| {
+        at.map_or_else(String::new, |at| format!("{} ago", text::span(answer.as_of.saturating_sub(at))))
+    };
+    sheet.rows = rows(answer, left, since);
     sheet
 }
 
 fn for_pipes(answer: &RunAnswer) -> Sheet {
     let mut sheet = Sheet::new(&["kind", "state", "what", "of", "ends_at"]);
-    sheet.rows = rows(answer, |at| at.map(|at| at.to_string()).unwrap_or_default());
+    let at = |at: Option<u64>| at.map(|at| at.to_string()).unwrap_or_default();
+    sheet.rows = rows(answer, at, at);
     sheet
 }
 
-fn rows(answer: &RunAnswer, end: impl Fn(Option<u64>) -> String) -> Vec<Vec<String>> {
+fn rows(
+    answer: &RunAnswer,
+    end: impl Fn(Option<u64>) -> String,
+    ended: impl Fn(Option<u64>) -> String,
+) -> Vec<Vec<String>> {
     let slots = answer.run.slots.iter().map(|slot| {
         let state = slot.state.as_str().to_owned();
         vec!["slot".to_owned(), state, slot.slot.clone(), limits(slot), end(ends_at(slot))]
@@ -166,5 +232,9 @@ fn rows(answer: &RunAnswer, end: impl Fn(Option<u64>) -> String) -> Vec<Vec<Stri
         let end = end(Some(place.expires_at));
         vec!["place".to_owned(), "in_flight".to_owned(), place.task.clone(), place.key.clone(), end]
     });
-    slots.chain(places).collect()
+    let steps = answer.run.steps.iter().map(|step| {
+        let (kind, state) = (step.kind.as_str().to_owned(), step.state.as_str().to_owned());
+        vec![kind, state, step.name.clone(), step.limit.clone().unwrap_or_default(), ended(step.ended_at)]
+    });
+    slots.chain(places).chain(steps).collect()
 }

@@ -46,6 +46,8 @@ pub fn needed(call: &Call) -> Role {
         | Call::Release { .. }
         | Call::Leave { .. }
         | Call::EndRun { .. }
+        | Call::StartRun { .. }
+        | Call::CancelRun { .. }
         | Call::Admit(_) => Role::Operate,
     }
 }
@@ -149,7 +151,10 @@ pub fn shown(grant: &Grant, mut answer: Answer) -> Answer {
     if !grant.is_bounded() {
         return answer;
     }
-    let slots = |run: &mut RunInfo| run.slots.retain(|slot| covers_slot(grant, slot));
+    let slots = |run: &mut RunInfo| {
+        run.slots.retain(|slot| covers_slot(grant, slot));
+        run.steps.retain(|step| step.limit.as_ref().is_some_and(|limit| grant.covers(limit)));
+    };
     match &mut answer {
         Answer::Limits(limits) => limits.limits.retain(|limit| grant.covers(&limit.limit)),
         Answer::LimitSlots(all) => {

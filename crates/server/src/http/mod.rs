@@ -39,6 +39,7 @@ pub use listen::Server;
 pub use router::{openapi_json, router};
 
 use crate::{
+    hosted::Hosted,
     tls::Certificates,
     token::{Grant, Tokens},
 };
@@ -62,6 +63,8 @@ pub struct Shared {
     /// It was told to stop: not ready any more.
     pub draining: watch::Sender<bool>,
     pub numbers: Numbers,
+    /// The engine that runs in this process, if one does.
+    pub hosted: Option<Arc<dyn Hosted>>,
 }
 
 /// How many connections there may be and how patient the server is with each.
@@ -109,6 +112,7 @@ impl Shared {
             manual_clock: false,
             draining: watch::Sender::new(false),
             numbers: Numbers::default(),
+            hosted: None,
         }
     }
 

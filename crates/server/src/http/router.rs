@@ -111,6 +111,8 @@ fn operations() -> Routes {
         .routes(routes!(slots::release_slot))
         .routes(routes!(slots::leave_slot))
         .routes(routes!(runs::end_run))
+        .routes(routes!(runs::cancel_run))
+        .routes(routes!(runs::start_run))
         .routes(routes!(admit::admit))
 }
 

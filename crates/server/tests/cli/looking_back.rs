@@ -97,16 +97,21 @@ fn explain_says_what_blocks() {
 #[test]
 fn runs_are_listed_and_shown() {
     let stage = told();
-    stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\nr-c\t0\t1\t0\t0\n");
+    stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\trunning\t\nr-c\t0\t1\t0\t0\trunning\t\n");
     let lapses = stage.slot("b").slot.lapses_at.unwrap();
-    stage.run(&["runs", "show", "r-b"]).prints(&format!("slot\treserved\tb\tvoice\t{lapses}\n"));
+    stage.run(&["runs", "show", "r-b"]).prints(&format!(
+        "slot\treserved\tb\tvoice\t{lapses}\nhook\topen\tEsperando hueco · voice\tvoice\t\n"
+    ));
     assert_eq!(stage.run(&["runs", "show", "r-c", "--json"]).json()["slots"][0]["slot"], "c");
     stage.run(&["runs", "show", "r-a"]).fails(
         3,
         "error: run `r-a` holds nothing and waits for nothing\n  what it held: maitred history --run r-a\n",
     );
     stage.call(Call::EndRun { run: "r-c".to_owned(), status: RunStatus::Cancelled }).unwrap();
-    stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\n");
+    stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\trunning\t\n");
+    caught_up(&stage, &["history"]);
+    let past = stage.run(&["runs", "show", "r-c"]).stdout;
+    assert!(past.starts_with("hook\tcancelled\tEsperando hueco · voice\tvoice\t"), "{past}");
 }
 
 #[test]
