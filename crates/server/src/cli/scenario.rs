@@ -53,7 +53,7 @@ struct Played {
 const HELP: &str = "\
 Examples:
   maitred scenario scenarios/*.txt
-  maitred serve --clock manual & maitred scenario --server http://127.0.0.1:7654 --clock manual mine.txt
+  maitred scenario mine.txt --server http://127.0.0.1:7654 --clock manual
   maitred scenario mine.txt --journal /tmp --json         # on a disk
   maitred scenario mine.txt --journal postgres://me@localhost/test
 

@@ -136,7 +136,7 @@ fn scenario_files_are_played_and_what_differs_is_named() {
         "{wrong:?}"
     );
     assert!(wrong.stdout.contains("no-such-file.txt: No such file"), "{wrong:?}");
-    assert_eq!(run(&["scenario", "--journal", "postgres://x", file]).status, 2);
+    assert_eq!(run(&["scenario", "--journal", "mysql://x", file]).status, 2);
 }
 
 #[test]
