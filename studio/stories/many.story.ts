@@ -5,6 +5,8 @@ const LIMITS = 10_000;
 const WAITING = 100_000;
 const BATCH = 1_000;
 
+test.use({ expected: [/404/] });
+
 test("without limits it says how to get one", async ({ page, server }) => {
   await page.goto(studio(server, ""));
   await expect(page.getByText("There are no limits yet")).toBeVisible();
@@ -12,7 +14,7 @@ test("without limits it says how to get one", async ({ page, server }) => {
   await isSound(page, "no limits");
   for (const [path, text] of [["/runs", "No run holds or waits"], ["/rates", "Nothing is counted"], ["/audit", "Nothing was changed yet"], ["/limits/voice", "There is no limit voice"]]) {
     await page.goto(studio(server, path));
-    await expect(page.getByText(text!)).toBeVisible();
+    await expect(page.locator(".empty-title", { hasText: text! })).toBeVisible();
     await isSound(page, path!);
   }
 });
@@ -57,5 +59,6 @@ test("ten thousand limits are searched, sorted and paged by the server", async (
   await page.getByLabel("Filter by name").fill("limit-00042");
   await expect(page.locator("tr[data-row]")).toHaveCount(1);
   await page.getByRole("link", { name: name(42) }).click();
-  await expect(page.getByText(/^The first \d+ of \d+\.$/)).toBeVisible();
+  await expect(page.getByText("0 busy, 43 reserved")).toBeVisible();
+  await expect(page.locator("tr[data-row]")).toHaveCount(500);
 });

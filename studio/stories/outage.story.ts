@@ -70,8 +70,8 @@ test("rows do not move under the pointer", async ({ page, server }) => {
   await page.goto(studio(server, "/limits/voice"));
   await row(page, "call v2").hover();
   await server.call("POST", "/v1/slots/v1/release");
-  const gone = row(page, "call 1");
-  await expect(gone).toHaveClass("gone");
+  const gone = page.locator("tr.gone", { hasText: "call 1" });
+  await expect(gone).toBeVisible();
   await server.acquire("voice", "v4", { label: "call v4" });
   await expect(page.getByText("1 more will come when you point elsewhere.")).toBeVisible();
   await expect(page.locator("tr[data-row]").nth(1)).toContainText("call v2");

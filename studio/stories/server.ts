@@ -88,10 +88,16 @@ export class Server {
 
   endRun = (run: string) => this.call("POST", `/v1/runs/${run}/end`, { status: "succeeded" });
 
-  /** A token of the data folder's own; answers the secret. */
-  makeToken(name: string, role: string): string {
+  /** A token of the data folder's own, once the server knows it; answers the secret. */
+  async makeToken(name: string, role: string): Promise<string> {
     const told = execFileSync(BINARY, ["token", "create", name, "--role", role, "--data", "data"], { cwd: this.folder, encoding: "utf8" });
-    return told.trim();
+    const headers = { Authorization: `Bearer ${told.trim()}` };
+    for (let tries = 0; tries < 100; tries++) {
+      const response = await fetch(`${this.url}/v1/whoami`, { headers });
+      if (response.ok) return told.trim();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error("the server does not take up the new token");
   }
 
   revokeToken(name: string): void {

@@ -24,7 +24,7 @@ async function load(what: string): Promise<Seen> {
 /** Why a slot, a run or a label is not moving, in words and in numbers. */
 export function ExplainPage({ what, limit }: { what: string; limit?: string }) {
   const { data, trouble, refresh } = useLive(`explain ${what}`, () => load(what), { gapMs: 1_000 });
-  if (!what) return <Empty title="Ask about a limit, a run, a slot or a label in the box above" />;
+  if (!what) return <Empty title="Ask about a limit, a run, a slot or a label in the box above" isPage />;
   if (!data) return trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />;
   return (
     <section class="page">
@@ -104,10 +104,10 @@ function OneSlot({ slot, alone, refresh }: { slot: ExplainedSlot; alone: boolean
       </dl>
       {slot.waits_for.length > 0 ? slot.waits_for.map((limit) => (
         <div class="block" key={limit.limit}>
-          <h3>
+          <h2>
             <Link to={path("limits", limit.limit)}>{limit.limit}</Link>{" "}
             <span class="faint">place {limit.place} of {limit.waiting}; {limit.used} of {limit.capacity} taken; {BLOCKS[limit.block]}</span>
-          </h3>
+          </h2>
           <ul class="plain holders">
             {limit.holders.map((holder) => (
               <li key={holder.slot}>

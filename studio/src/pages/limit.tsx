@@ -168,7 +168,7 @@ function Banner({ acts }: { acts: Acted[] }) {
 
 function NoSuchLimit({ name }: { name: string }) {
   return (
-    <Empty title={`There is no limit ${name}`}>
+    <Empty title={`There is no limit ${name}`} isPage>
       <p>It was never declared, or it was retired and its last slot has ended.</p>
       <p class="row">
         <Link to="/limits">See the limits</Link>

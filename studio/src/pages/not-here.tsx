@@ -3,7 +3,7 @@ import { Empty } from "../parts/basics";
 
 export function NotHere() {
   return (
-    <Empty title="There is no such page">
+    <Empty title="There is no such page" isPage>
       <p>
         <Link to="/limits">See the limits</Link>
       </p>

@@ -137,11 +137,18 @@ export function Failed({ trouble, retry }: { trouble: Trouble; retry?: () => voi
 /** Where there is nothing to say. */
 export const Nil = () => <span class="faint nil">–</span>;
 
+interface EmptyProps {
+  title: string;
+  /** It stands for a whole page. */
+  isPage?: boolean;
+  children?: ComponentChildren;
+}
+
 /** In the place of rows that aren't there. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+export function Empty({ title, isPage, children }: EmptyProps) {
   return (
     <div class="empty">
-      <p class="empty-title">{title}</p>
+      {isPage ? <h1 class="empty-title">{title}</h1> : <p class="empty-title">{title}</p>}
       {children}
     </div>
   );
