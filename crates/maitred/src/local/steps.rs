@@ -66,6 +66,7 @@ mod tests {
             lapses_at: None,
             expires_at: None,
             laps: None,
+            run_ended_at: None,
         }
     }
 
