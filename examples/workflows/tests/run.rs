@@ -60,6 +60,8 @@ impl Drop for Program {
 
 #[tokio::test]
 async fn the_seeds_three_workflows() {
+    // reqwest comes without a maker of keys, even where it needs none.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().unwrap();
     let program = Program::start(folder.path());
     for call in 1..=21 {

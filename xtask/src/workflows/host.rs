@@ -45,6 +45,8 @@ impl Host {
     }
 
     pub fn poster(&self) -> Poster {
+        // reqwest comes without a maker of keys, even where it needs none.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         Poster { http: reqwest::Client::new(), url: format!("http://127.0.0.1:{}", self.port) }
     }
 
