@@ -2,11 +2,10 @@
 
 /// Whether this build knows a journal for the URL.
 pub fn is_known(url: &str) -> bool {
-    match scheme(url) {
-        "postgres" | "postgresql" => cfg!(feature = "postgres"),
-        "nats" | "tls" => cfg!(feature = "jetstream"),
-        _ => false,
-    }
+    let scheme = scheme(url);
+    let is_postgres = cfg!(feature = "postgres") && matches!(scheme, "postgres" | "postgresql");
+    let is_jetstream = cfg!(feature = "jetstream") && matches!(scheme, "nats" | "tls");
+    is_postgres || is_jetstream
 }
 
 fn scheme(url: &str) -> &str {
