@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers in the text form of OpenMetrics, which Prometheus reads. */
+        /** Numbers in the text form of OpenMetrics, which Prometheus reads. A token with prefixes sees those of its limits. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -463,7 +463,25 @@ export interface paths {
         /** What a run holds and waits for. */
         get: operations["show_run"];
         put?: never;
-        post?: never;
+        /** Starts a run of a workflow that this server hosts. A run of this id that there is already stays as it is. */
+        post: operations["start_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a run that this server hosts: it runs no more code and leaves every queue. A run that has ended stays as it is. */
+        post: operations["cancel_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -753,6 +771,16 @@ export interface components {
             op: "end_run";
             run: string;
             status: components["schemas"]["RunStatus"];
+        } | {
+            input?: Record<string, never>;
+            /** @enum {string} */
+            op: "start_run";
+            run: string;
+            workflow: string;
+        } | {
+            /** @enum {string} */
+            op: "cancel_run";
+            run: string;
         } | (components["schemas"]["AdmitFields"] & {
             /** @enum {string} */
             op: "admit";
@@ -1200,6 +1228,8 @@ export interface components {
             kind: string;
             label?: string | null;
             limit?: string | null;
+            /** @description Of a slot over several limits: all of them, `limit` being the first. */
+            limits?: string[];
             /** Format: int64 */
             revision: number;
             run?: string | null;
@@ -1399,12 +1429,40 @@ export interface components {
              * @description Hits that are given back if it does not succeed.
              */
             hits: number;
+            /** @description What it answered, as JSON, or its error, where this server hosted it. */
+            output?: string | null;
             places: components["schemas"]["PlaceInfo"][];
             run: string;
             slots: components["schemas"]["SlotInfo"][];
+            status?: components["schemas"]["RunState"] | null;
+            /** @description Its waits for slots; where this server hosts the run: all its steps. Of a list: those of slots that are live. */
+            steps?: components["schemas"]["RunStep"][];
+            /** @description The workflow or task that it is a run of, where that is known. */
+            workflow?: string | null;
         };
+        /**
+         * @description How a run stands.
+         * @enum {string}
+         */
+        RunState: "running" | "succeeded" | "failed" | "cancelled";
         /** @enum {string} */
         RunStatus: "succeeded" | "failed" | "cancelled";
+        /** @description One step of a run, as people see it. */
+        RunStep: {
+            /**
+             * Format: int64
+             * @description Absent while it is open.
+             */
+            ended_at?: number | null;
+            kind: components["schemas"]["StepKind"];
+            /** @description Of a wait for a slot: the limit, or the first of several. */
+            limit?: string | null;
+            /** @description `Esperando hueco · voice-calls`, or the name of the program's own step. */
+            name: string;
+            /** Format: int64 */
+            started_at: number;
+            state: components["schemas"]["StepState"];
+        };
         RunsAnswer: {
             /** Format: int64 */
             as_of: number;
@@ -1532,6 +1590,16 @@ export interface components {
             /** Format: int64 */
             used: number;
         };
+        /** @description Starts a run of a workflow that this server hosts. */
+        StartRunFields: {
+            /** @description What its body is given. */
+            input?: Record<string, never>;
+            workflow: string;
+        };
+        /** @enum {string} */
+        StepKind: "hook" | "step" | "timer" | "run";
+        /** @enum {string} */
+        StepState: "open" | "closed" | "failed" | "cancelled";
         WeightedLimit: {
             limit: string;
             weight?: components["schemas"]["Given"];
@@ -3117,6 +3185,110 @@ export interface operations {
                 "Maitred-Agent"?: string;
                 /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
                 "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAnswer"];
+                };
+            };
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description The same id with the same content has one effect and one verdict. */
+                "Idempotency-Key"?: string;
+                /** @description Who asks, for the record. A named token wins over it. */
+                "Maitred-By"?: string;
+                /** @description Why, for the record. */
+                "Maitred-Reason"?: string;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartRunFields"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunAnswer"];
+                };
+            };
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description The same id with the same content has one effect and one verdict. */
+                "Idempotency-Key"?: string;
+                /** @description Who asks, for the record. A named token wins over it. */
+                "Maitred-By"?: string;
+                /** @description Why, for the record. */
+                "Maitred-Reason"?: string;
                 /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
                 "X-Request-Id"?: string;
             };

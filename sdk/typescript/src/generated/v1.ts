@@ -42,7 +42,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers in the text form of OpenMetrics, which Prometheus reads. */
+        /** Numbers in the text form of OpenMetrics, which Prometheus reads. A token with prefixes sees those of its limits. */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -1225,6 +1225,8 @@ export interface components {
             kind: string;
             label?: string | null;
             limit?: string | null;
+            /** @description Of a slot over several limits: all of them, `limit` being the first. */
+            limits?: string[];
             /** Format: int64 */
             revision: number;
             run?: string | null;
