@@ -5,6 +5,7 @@ import { useNow } from "../core/live";
 import { Link, path } from "../core/router";
 import { useHeld, useSteady } from "../core/steady";
 import { Act, Ago, At, Copy, Empty, Exact, Nil, Text, Until } from "../parts/basics";
+import { useDialog } from "../parts/dialog";
 import { Mark } from "../parts/icons";
 import { Cell, Row } from "../parts/table";
 import { ReleaseDialog } from "./release";
@@ -20,12 +21,11 @@ interface Props {
 export function Holders({ limit, holders, queue, refresh }: Props) {
   const { isHeld, handlers } = useHeld();
   const [released, setReleased] = useState<ReadonlySet<string>>(new Set());
-  const [asked, setAsked] = useState<Slot>();
+  const { asked, ask, ends } = useDialog<Slot>(refresh);
   const { rows, waiting } = useSteady(holders, (slot) => slot.slot, isHeld, released);
   const done = (slot: string) => {
     setReleased(new Set([...released, slot]));
-    setAsked(undefined);
-    void refresh().catch(() => {});
+    ends.onDone();
   };
   if (rows.length === 0) return <Empty title="Nobody holds a slot" />;
   return (
@@ -60,7 +60,7 @@ export function Holders({ limit, holders, queue, refresh }: Props) {
                 {isGone ? (
                   <span class="faint">{released.has(id) ? "released" : "ended"}</span>
                 ) : (
-                  <Act act="release" onClick={() => setAsked(row)}>
+                  <Act act="release" onClick={() => ask(row)}>
                     Release<span class="unseen"> slot of {row.label ?? row.run ?? id}</span>
                   </Act>
                 )}
@@ -70,7 +70,7 @@ export function Holders({ limit, holders, queue, refresh }: Props) {
         </tbody>
       </table>
       {isHeld && waiting > 0 ? <p class="held">{waiting} more will come when you point elsewhere.</p> : null}
-      {asked ? <ReleaseDialog slot={asked} limit={limit} queue={queue} onClose={() => setAsked(undefined)} onDone={done} /> : null}
+      {asked ? <ReleaseDialog slot={asked} limit={limit} queue={queue} onClose={ends.onClose} onDone={done} /> : null}
     </div>
   );
 }

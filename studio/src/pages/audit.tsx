@@ -5,7 +5,7 @@ import { parseDuration } from "../core/format";
 import { serverNow, useLive } from "../core/live";
 import { Link, ask, path, usePlace } from "../core/router";
 import { Act, At, CopyCli, Empty, Failed, Nil, Skeleton, Text } from "../parts/basics";
-import { Dialog, Why } from "../parts/dialog";
+import { Dialog, useDialog, Why } from "../parts/dialog";
 import { say } from "../parts/said";
 import { Cell, Row } from "../parts/table";
 
@@ -34,7 +34,7 @@ export function AuditPage() {
     return { ...answer, as_of: serverNow(), revision: answer.reach.filled_to };
   };
   const { data, trouble, refresh } = useLive(`audit ${limit} ${before}`, load, { gapMs: 1_000 });
-  const [undone, setUndone] = useState<Acted>();
+  const { asked: undone, ask: undo, ends } = useDialog<Acted>(refresh);
   const fits = (entry: Acted) => (!act || entry.act === act) && (!by || (entry.by ?? "").toLowerCase().includes(by.toLowerCase()));
   const acts = data?.acts.filter(fits) ?? [];
   return (
@@ -55,7 +55,7 @@ export function AuditPage() {
         <input type="search" aria-label="By whom" placeholder="By whom" value={by} onInput={(event) => ask({ by: event.currentTarget.value }, { replace: true })} />
       </div>
       {data?.reach.trouble ? <p class="warn">The history is not filled: {data.reach.trouble}</p> : null}
-      {!data ? (trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />) : <Table acts={acts} of={data.acts.length} onUndo={setUndone} />}
+      {!data ? (trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />) : <Table acts={acts} of={data.acts.length} onUndo={undo} />}
       {data && (data.next || before) ? (
         <nav class="pages" aria-label="Pages">
           <button type="button" disabled={!before} onClick={() => ask({ before: undefined })}>← Newest</button>
@@ -63,7 +63,7 @@ export function AuditPage() {
           <button type="button" disabled={!data.next} onClick={() => ask({ before: data.next ?? undefined })}>Older →</button>
         </nav>
       ) : null}
-      {undone ? <UndoDialog entry={undone} onClose={() => setUndone(undefined)} onDone={() => (setUndone(undefined), void refresh().catch(() => {}))} /> : null}
+      {undone ? <UndoDialog entry={undone} {...ends} /> : null}
     </section>
   );
 }

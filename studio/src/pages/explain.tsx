@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Explained, ExplainedSlot, Overview } from "../api/types";
 import { count } from "../core/format";
@@ -8,6 +7,7 @@ import { EndedTable } from "../limit/ended";
 import { ReleaseDialog } from "../limit/release";
 import { Expiry, SlotId, StateMark, Who } from "../limit/slots";
 import { Act, Ago, At, Copy, CopyCli, Empty, Fact, Failed, Skeleton, Text, Until } from "../parts/basics";
+import { useDialog } from "../parts/dialog";
 
 interface Seen extends Explained {
   /** Limits with this in their names, where nothing else is known of it. */
@@ -76,20 +76,15 @@ function Words({ text }: { text: string }) {
 }
 
 function OneSlot({ slot, alone, refresh }: { slot: ExplainedSlot; alone: boolean; refresh: () => Promise<void> }) {
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, ends } = useDialog<true>(refresh);
   const isHeld = slot.state === "busy" || slot.state === "reserved";
-  const close = () => setAsked(false);
-  const done = () => {
-    close();
-    void refresh().catch(() => {});
-  };
   return (
     <article class="card">
       <div class="row">
         <StateMark slot={slot} />
         <SlotId slot={slot} limit={slot.limits?.[0]?.limit ?? "-"} />
         <span class="spring" />
-        {isHeld ? <Act act="release" onClick={() => setAsked(true)}>Release</Act> : null}
+        {isHeld ? <Act act="release" onClick={() => ask(true)}>Release</Act> : null}
       </div>
       {alone ? null : <p><Words text={slot.text} /></p>}
       <dl class="facts">
@@ -118,7 +113,7 @@ function OneSlot({ slot, alone, refresh }: { slot: ExplainedSlot; alone: boolean
           </ul>
         </div>
       )) : null}
-      {isAsked ? <ReleaseDialog slot={slot} onClose={close} onDone={done} /> : null}
+      {asked ? <ReleaseDialog slot={slot} {...ends} /> : null}
     </article>
   );
 }

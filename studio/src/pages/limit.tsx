@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Act as Acted, Audit, History, LimitOverview, LimitSlots, Overview, Series } from "../api/types";
 import { duration, number, span } from "../core/format";
@@ -11,6 +10,7 @@ import { PauseDialog } from "../limit/pause";
 import { Holders, Queue } from "../limit/slots";
 import { Bar } from "../parts/bar";
 import { Act, Ago, Copy, CopyCli, Empty, Failed, Skeleton, Text } from "../parts/basics";
+import { useDialog } from "../parts/dialog";
 import { HealthMark, Mark } from "../parts/icons";
 
 interface Seen {
@@ -44,22 +44,17 @@ async function load(name: string, range: string): Promise<Seen> {
 export function LimitPage({ name }: { name: string }) {
   const { query } = usePlace();
   const range = query.get("range") ?? "1h";
-  const [open, setOpen] = useState<"edit" | "pause">();
   const { data, trouble, refresh } = useLive(`limit ${name} ${range}`, () => load(name, range), { limit: name });
+  const { asked, ask, ends } = useDialog<"edit" | "pause">(refresh);
   if (!data) {
     if (trouble?.reason === "limit_not_found") return <NoSuchLimit name={name} />;
     return trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton rows={10} />;
   }
   const { slots, overview, series } = data;
   const limit = slots.limit;
-  const close = () => setOpen(undefined);
-  const done = () => {
-    close();
-    void refresh().catch(() => {});
-  };
   return (
     <section class="page limit">
-      <Top seen={data} onOpen={setOpen} />
+      <Top seen={data} onOpen={ask} />
       <div class="columns">
         <div class="column">
           <h2>
@@ -79,8 +74,8 @@ export function LimitPage({ name }: { name: string }) {
         Ended lately <span class="faint">newest first</span>
       </h2>
       {data.ended ? <EndedTable ends={data.ended.ends} /> : <Empty title="This server keeps no history" />}
-      {open === "edit" ? <EditDialog limit={limit} onClose={close} onDone={done} /> : null}
-      {open === "pause" ? <PauseDialog limit={limit} onClose={close} onDone={done} /> : null}
+      {asked === "edit" ? <EditDialog limit={limit} {...ends} /> : null}
+      {asked === "pause" ? <PauseDialog limit={limit} {...ends} /> : null}
     </section>
   );
 }

@@ -5,7 +5,7 @@ import { number } from "../core/format";
 import { useLive } from "../core/live";
 import { Link } from "../core/router";
 import { Act, At, CopyCli, Empty, Fact, Failed, Skeleton, Text, Until } from "../parts/basics";
-import { Dialog, Why } from "../parts/dialog";
+import { Dialog, useDialog, Why } from "../parts/dialog";
 import { PreviewBox } from "../parts/preview-box";
 import { say } from "../parts/said";
 import { WindowBar } from "../parts/window-bar";
@@ -14,13 +14,9 @@ import { WindowBar } from "../parts/window-bar";
 export function RatePage({ task, name }: { task: string; name: string }) {
   const load = () => get<Keys>("/v1/keys", { task, key: name });
   const { data, trouble, refresh } = useLive(`key ${task} ${name}`, load, { gapMs: 1_000 });
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, ends } = useDialog<true>(refresh);
   const key = data?.keys[0];
   if (!key) return trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />;
-  const done = () => {
-    setAsked(false);
-    void refresh().catch(() => {});
-  };
   return (
     <section class="page">
       <nav class="crumbs" aria-label="You are here"><Link to="/rates">Rates</Link> <span aria-hidden="true">/</span> <Text mono>{task}</Text></nav>
@@ -28,7 +24,7 @@ export function RatePage({ task, name }: { task: string; name: string }) {
         <h1><Text mono>{name}</Text></h1>
         <span class="spring" />
         <CopyCli words={["rates", "show", task, name]} />
-        <Act act="reset" needs="admin" kind="danger" off={key.window ? undefined : "nothing is counted"} onClick={() => setAsked(true)}>Reset…</Act>
+        <Act act="reset" needs="admin" kind="danger" off={key.window ? undefined : "nothing is counted"} onClick={() => ask(true)}>Reset…</Act>
       </div>
       {key.window ? (
         <dl class="facts">
@@ -43,7 +39,7 @@ export function RatePage({ task, name }: { task: string; name: string }) {
       )}
       <p class="faint">The limit comes with each call, so it does not stand here. A new window length applies when the running window has ended.</p>
       <PreviewBox task={task} name={name} />
-      {isAsked ? <ResetDialog task={task} name={name} used={key.window?.used ?? 0} onClose={() => setAsked(false)} onDone={done} /> : null}
+      {asked ? <ResetDialog task={task} name={name} used={key.window?.used ?? 0} {...ends} /> : null}
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { EndedTable } from "../limit/ended";
 import { ReleaseDialog } from "../limit/release";
 import { Expiry, SlotId, StateMark } from "../limit/slots";
 import { Act, Ago, At, Copy, CopyCli, Empty, Failed, Skeleton, Text, Until } from "../parts/basics";
-import { Dialog, Why } from "../parts/dialog";
+import { Dialog, useDialog, Why } from "../parts/dialog";
 import { Mark } from "../parts/icons";
 import { say } from "../parts/said";
 
@@ -27,14 +27,9 @@ const isHeld = (slot: Slot) => slot.state === "busy" || slot.state === "reserved
 /** What a run holds and waits for, and what it held before. */
 export function RunPage({ run }: { run: string }) {
   const { data, trouble, refresh } = useLive(`run ${run}`, () => load(run), { gapMs: 500 });
-  const [asked, setAsked] = useState<Slot | "all">();
+  const { asked, ask, ends } = useDialog<Slot | "all">(refresh);
   if (!data) return trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />;
   const held = data.slots.filter(isHeld);
-  const close = () => setAsked(undefined);
-  const done = () => {
-    close();
-    void refresh().catch(() => {});
-  };
   return (
     <section class="page">
       <nav class="crumbs" aria-label="You are here"><Link to="/runs">Runs</Link></nav>
@@ -43,7 +38,7 @@ export function RunPage({ run }: { run: string }) {
         <Copy text={run} what="Copy the run's id" />
         <span class="spring" />
         <CopyCli words={["runs", "show", run]} />
-        {held.length > 1 ? <Act act="release-all" kind="danger" onClick={() => setAsked("all")}>Release all {held.length}…</Act> : null}
+        {held.length > 1 ? <Act act="release-all" kind="danger" onClick={() => ask("all")}>Release all {held.length}…</Act> : null}
       </div>
       <h2>Steps</h2>
       {data.slots.length === 0 ? (
@@ -57,7 +52,7 @@ export function RunPage({ run }: { run: string }) {
                 <b>{slot.state === "queued" ? `Esperando hueco · ${names(slot)}` : names(slot)}</b>
                 {slot.label ? <Text>{slot.label}</Text> : null}
                 <span class="spring" />
-                {isHeld(slot) ? <Act act="release" onClick={() => setAsked(slot)}>Release</Act> : null}
+                {isHeld(slot) ? <Act act="release" onClick={() => ask(slot)}>Release</Act> : null}
               </div>
               <p class="faint">
                 asked {slot.asked_at ? <At at={slot.asked_at} /> : "–"}
@@ -83,8 +78,8 @@ export function RunPage({ run }: { run: string }) {
       ) : null}
       <h2>Ended</h2>
       {data.history ? <EndedTable ends={data.history.ends} hasLimit /> : <Empty title="This server keeps no history" />}
-      {asked === "all" ? <ReleaseAll slots={held} onClose={close} onDone={done} /> : null}
-      {asked && asked !== "all" ? <ReleaseDialog slot={asked} onClose={close} onDone={done} /> : null}
+      {asked === "all" ? <ReleaseAll slots={held} {...ends} /> : null}
+      {asked && asked !== "all" ? <ReleaseDialog slot={asked} {...ends} /> : null}
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 interface Props {
   title: string;
@@ -33,6 +33,17 @@ export function Dialog({ title, onClose, children, wide }: Props) {
       </div>
     </dialog>
   );
+}
+
+/** What a page's dialog is open for, if it is: what was asked, how to ask, and how the dialog ends. Done, the page is looked at anew. */
+export function useDialog<T>(refresh: () => Promise<void>) {
+  const [asked, ask] = useState<T>();
+  const onClose = () => ask(undefined);
+  const onDone = () => {
+    onClose();
+    void refresh().catch(() => {});
+  };
+  return { asked, ask, ends: { onClose, onDone } };
 }
 
 /** A note for the record, why something is done. Enter in it does nothing. */
