@@ -7,8 +7,7 @@ use tokio_postgres::Row;
 
 use super::{
     Connection, Shared,
-    link::{BULK_WITHIN, Failure, READ_WITHIN, WITHIN},
-    schema,
+    link::{BULK_WITHIN, READ_WITHIN, WITHIN},
 };
 use crate::{Answer, Archive, JournalError, Position, Record, Snapshot, seal::Seal};
 
@@ -105,17 +104,11 @@ impl PostgresArchive {
 
     /// Nothing follows where something should: is it older than what is kept, or is the end gone?
     async fn check_ends(&mut self, after: Position) -> Result<(), JournalError> {
-        let row = {
-            let asked = async {
-                let link = self.connection.link().await.map_err(|error| Failure::Lost(error.to_string()))?;
-                let statement = link.statement(ENDS).await?;
-                let client = link.client();
-                link.run(WITHIN, async move { client.query_one(&statement, &[]).await }).await
-            };
-            asked.await
+        let rows = self.connection.rows(WITHIN, ENDS, &[]).await?;
+        let end = |index: usize| {
+            let position = rows.first().and_then(|row| row.get::<_, Option<i64>>(index));
+            position.map(|position| position as Position)
         };
-        let row = row.map_err(|failure| self.connection.failed(&failure))?;
-        let end = |index: usize| row.get::<_, Option<i64>>(index).map(|position| position as Position);
         match (end(0), end(1)) {
             (None, _) if after == 0 => Ok(()),
             (Some(oldest), _) if oldest > after + 1 => Err(JournalError::Trimmed { after, oldest }),
@@ -128,21 +121,8 @@ impl PostgresArchive {
     }
 
     async fn tail(&mut self, after: Position, bytes_max: usize) -> Result<Tail, JournalError> {
-        let link = self.connection.link().await?;
-        let asked = async {
-            let statement = link.statement(READ).await?;
-            let client = link.client();
-            let (after, bytes_max) = (after as i64, bytes_max.min(i64::MAX as usize) as i64);
-            link.run(
-                READ_WITHIN,
-                async move { client.query(&statement, &[&after, &ROWS_MAX, &bytes_max]).await },
-            )
-            .await
-        };
-        let rows = match asked.await {
-            Ok(rows) => rows,
-            Err(failure) => return Err(self.connection.failed(&failure)),
-        };
+        let (first, bytes_max) = (after as i64, bytes_max.min(i64::MAX as usize) as i64);
+        let rows = self.connection.rows(READ_WITHIN, READ, &[&first, &ROWS_MAX, &bytes_max]).await?;
         let mut tail = Tail { anchor: None, rows: Vec::with_capacity(rows.len()) };
         for row in &rows {
             let (position, seal) = (row.get::<_, i64>(0) as Position, self.seal(row)?);
@@ -165,21 +145,11 @@ impl PostgresArchive {
 
     async fn trim_now(&mut self, upto: Position) -> Result<(), JournalError> {
         let kept = self.shared().options.kept.as_millis() as i64;
+        let upto = upto as i64;
         loop {
-            let link = self.connection.link().await?;
-            let asked = async {
-                let statement = link.statement(TRIM).await?;
-                let (client, upto) = (link.client(), upto as i64);
-                link.run(
-                    BULK_WITHIN,
-                    async move { client.execute(&statement, &[&upto, &TRIM_ROWS, &kept]).await },
-                )
-                .await
-            };
-            match asked.await {
-                Ok(gone) if gone < TRIM_ROWS as u64 => return Ok(()),
-                Ok(_) => {}
-                Err(failure) => return Err(self.connection.failed(&failure)),
+            let gone = self.connection.execute(BULK_WITHIN, TRIM, &[&upto, &TRIM_ROWS, &kept]).await?;
+            if gone < TRIM_ROWS as u64 {
+                return Ok(());
             }
         }
     }
@@ -205,8 +175,4 @@ impl Archive for PostgresArchive {
     fn trim(&mut self, upto: Position) -> Answer<'_, Result<(), JournalError>> {
         Box::pin(self.trim_now(upto))
     }
-}
-
-pub(super) fn named(sql: &str, archive: &PostgresArchive) -> String {
-    schema::named(sql, &archive.shared().address.schema)
 }

@@ -12,8 +12,9 @@ use std::{
 
 use tokio::{runtime, time::timeout};
 use tokio_postgres::{
-    AsyncMessage, Client, Error, NoTls, Statement,
+    AsyncMessage, Client, Error, NoTls, Row, Statement,
     error::{DbError, Severity, SqlState},
+    types::ToSql,
 };
 
 use super::{address::Address, schema, tls};
@@ -102,10 +103,7 @@ impl Link {
     /// Nothing of the session is left to what the role or the database has been given.
     async fn set_up(&mut self) -> Result<(), Failure> {
         self.batch(schema::SESSION).await?;
-        let row = self.client();
-        let row =
-            self.run(WITHIN, async move { row.query_one("SELECT pg_backend_pid()", &[]).await }).await?;
-        self.own_process = row.try_get(0).ok();
+        self.own_process = self.row("SELECT pg_backend_pid()").await?.try_get(0).ok();
         self.warning = None;
         Ok(())
     }
@@ -115,8 +113,38 @@ impl Link {
         self.runtime == runtime::Handle::current().id()
     }
 
-    pub(super) fn client(&self) -> Arc<Client> {
+    fn client(&self) -> Arc<Client> {
         Arc::clone(&self.client)
+    }
+
+    /// The rows that a statement gives, `{s}` in it being the schema. It is prepared once.
+    pub(super) async fn rows(
+        &mut self,
+        within: Duration,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Failure> {
+        let statement = self.statement(sql).await?;
+        let client = self.client();
+        self.run(within, async move { client.query(&statement, values).await }).await
+    }
+
+    /// The first row of a statement that always gives one, otherwise as [`Link::rows`].
+    pub(super) async fn row(&mut self, sql: &'static str) -> Result<Row, Failure> {
+        let rows = self.rows(WITHIN, sql, &[]).await?;
+        rows.into_iter().next().ok_or_else(|| Failure::Lost("the server answered with nothing".to_owned()))
+    }
+
+    /// How many rows a statement touches, otherwise as [`Link::rows`].
+    pub(super) async fn execute(
+        &mut self,
+        within: Duration,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, Failure> {
+        let statement = self.statement(sql).await?;
+        let client = self.client();
+        self.run(within, async move { client.execute(&statement, values).await }).await
     }
 
     /// Statements without parameters, several of them if need be.
@@ -125,8 +153,7 @@ impl Link {
         self.run(WITHIN, async move { client.batch_execute(sql).await }).await
     }
 
-    /// A statement with `{s}` for the schema, prepared once.
-    pub(super) async fn statement(&mut self, sql: &'static str) -> Result<Statement, Failure> {
+    async fn statement(&mut self, sql: &'static str) -> Result<Statement, Failure> {
         if let Some(known) = self.statements.get(sql) {
             return Ok(known.clone());
         }
@@ -137,7 +164,7 @@ impl Link {
     }
 
     /// Carries out what was asked of the client, and drives the connection meanwhile.
-    pub(super) async fn run<T>(
+    async fn run<T>(
         &mut self,
         within: Duration,
         asked: impl Future<Output = Result<T, Error>>,

@@ -37,6 +37,8 @@ use std::{
     time::Duration,
 };
 
+use tokio_postgres::{Row, types::ToSql};
+
 use self::{
     address::Address,
     link::{Failure, Link},
@@ -116,7 +118,7 @@ impl Shared {
         let place = self.place();
         let connected = Link::connect(&self.address).await;
         let mut link = connected.map_err(|failure| schema::unreachable(&place, &failure))?;
-        match schema::look(&mut link, &self.address.schema, &place).await? {
+        match schema::look(&mut link, &place).await? {
             None => Err(self.lost("its tables are gone".to_owned())),
             Some(about) if about.journal != self.journal => {
                 Err(self.lost("another journal stands in its place".to_owned()))
@@ -159,6 +161,26 @@ impl Connection {
         self.link.as_mut().ok_or(JournalError::Unreachable { place, what: "not connected".to_owned() })
     }
 
+    async fn rows(
+        &mut self,
+        within: Duration,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, JournalError> {
+        let asked = self.link().await?.rows(within, sql, values).await;
+        asked.map_err(|failure| self.failed(&failure))
+    }
+
+    async fn execute(
+        &mut self,
+        within: Duration,
+        sql: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<u64, JournalError> {
+        let asked = self.link().await?.execute(within, sql, values).await;
+        asked.map_err(|failure| self.failed(&failure))
+    }
+
     /// What became of it, as an error of the journal; a connection that failed is not used again.
     fn failed(&mut self, failure: &Failure) -> JournalError {
         if matches!(failure, Failure::Lost(_)) {
@@ -181,7 +203,7 @@ pub async fn open(options: PostgresOptions) -> Result<PostgresJournal, JournalEr
     let connected = Link::connect(&address).await;
     let mut link = connected.map_err(|failure| schema::unreachable(&place, &failure))?;
     schema::provide(&mut link, &address.schema, &place).await?;
-    let about = schema::look(&mut link, &address.schema, &place).await?;
+    let about = schema::look(&mut link, &place).await?;
     let about = about.ok_or_else(|| wrong(format!("{place}: the tables are not there")))?;
     check_strength(&options, &place, &about.weak)?;
     let beginning = Seal::of_journal(&about.journal);

@@ -79,22 +79,21 @@ pub(super) struct About {
 
 /// Makes the tables where there are none.
 pub(super) async fn provide(link: &mut Link, schema: &str, place: &str) -> Result<(), JournalError> {
-    match is_there(link, schema).await.map_err(|failure| unreachable(place, &failure))? {
+    match is_there(link).await.map_err(|failure| unreachable(place, &failure))? {
         true => Ok(()),
         false => make(link, schema, place).await,
     }
 }
 
 /// Looks at the tables; none if there are none.
-pub(super) async fn look(link: &mut Link, schema: &str, place: &str) -> Result<Option<About>, JournalError> {
+pub(super) async fn look(link: &mut Link, place: &str) -> Result<Option<About>, JournalError> {
     let trouble = |failure: Failure| unreachable(place, &failure);
-    if !is_there(link, schema).await.map_err(trouble)? {
+    if !is_there(link).await.map_err(trouble)? {
         return Ok(None);
     }
-    let (client, about) = (link.client(), named("SELECT format, journal FROM {s}.about", schema));
-    let row = link.run(WITHIN, async move { client.query_opt(&about, &[]).await }).await.map_err(trouble)?;
+    let rows = link.rows(WITHIN, "SELECT format, journal FROM {s}.about", &[]).await.map_err(trouble)?;
     let foreign = |what: &str| JournalError::Foreign { place: place.to_owned(), what: what.to_owned() };
-    let row = row.ok_or_else(|| foreign("its table `about` is empty"))?;
+    let row = rows.first().ok_or_else(|| foreign("its table `about` is empty"))?;
     let found = row.get::<_, i32>(0) as u32;
     if found > FORMAT {
         return Err(JournalError::Newer { place: place.to_owned(), found, known: FORMAT });
@@ -103,10 +102,8 @@ pub(super) async fn look(link: &mut Link, schema: &str, place: &str) -> Result<O
     Ok(Some(About { journal: row.get(1), weak }))
 }
 
-async fn is_there(link: &mut Link, schema: &str) -> Result<bool, Failure> {
-    let (client, there) = (link.client(), named("SELECT to_regclass('{s}.about') IS NOT NULL", schema));
-    let row = link.run(WITHIN, async move { client.query_one(&there, &[]).await }).await?;
-    Ok(row.get(0))
+async fn is_there(link: &mut Link) -> Result<bool, Failure> {
+    Ok(link.row("SELECT to_regclass('{s}.about') IS NOT NULL").await?.get(0))
 }
 
 /// One process makes them; another that wants to at the same moment waits and finds them.
@@ -135,8 +132,7 @@ async fn make(link: &mut Link, schema: &str, place: &str) -> Result<(), JournalE
 async fn weaknesses(link: &mut Link) -> Result<Vec<String>, Failure> {
     const ASK: &str = "SELECT current_setting('fsync'), current_setting('full_page_writes'),
         current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
-    let client = link.client();
-    let row = link.run(WITHIN, async move { client.query_one(ASK, &[]).await }).await?;
+    let row = link.row(ASK).await?;
     let text = |index: usize| row.get::<_, String>(index);
     let mut weak = Vec::new();
     for (index, name) in [(0, "fsync"), (1, "full_page_writes")] {

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use sha2::{Digest, Sha256};
 
 use super::{
-    archive::{PostgresArchive, named},
+    archive::PostgresArchive,
     link::{BULK_WITHIN, Failure, Link},
 };
 use crate::{JournalError, Position, Snapshot, seal::Seal};
@@ -35,11 +35,7 @@ const CLAIM: &str = "
 
 impl PostgresArchive {
     pub(super) async fn snapshot_now(&mut self) -> Result<Option<Snapshot>, JournalError> {
-        let sql = named(NEWEST, self);
-        let link = self.connection.link().await?;
-        let client = link.client();
-        let manifests = link.run(BULK_WITHIN, async move { client.query(&sql, &[]).await }).await;
-        let manifests = manifests.map_err(|failure| self.connection.failed(&failure))?;
+        let manifests = self.connection.rows(BULK_WITHIN, NEWEST, &[]).await?;
         for manifest in &manifests {
             let position = manifest.get::<_, i64>(0) as Position;
             let bytes = self.chunks(position, manifest.get::<_, i64>(3) as usize).await?;
@@ -62,23 +58,15 @@ impl PostgresArchive {
     }
 
     async fn chunks(&mut self, position: Position, length: usize) -> Result<Bytes, JournalError> {
-        let sql = named(CHUNKS, self);
-        let link = self.connection.link().await?;
-        let (client, number) = (link.client(), position as i64);
-        let rows = link.run(BULK_WITHIN, async move { client.query(&sql, &[&number]).await }).await;
-        let rows = rows.map_err(|failure| self.connection.failed(&failure))?;
+        let rows = self.connection.rows(BULK_WITHIN, CHUNKS, &[&(position as i64)]).await?;
         let mut bytes = BytesMut::with_capacity(length);
         rows.iter().for_each(|row| bytes.extend_from_slice(row.get::<_, &[u8]>(0)));
         Ok(bytes.freeze())
     }
 
     pub(super) async fn claim_now(&mut self, position: Position, every: u64) -> Result<bool, JournalError> {
-        let sql = named(CLAIM, self);
-        let link = self.connection.link().await?;
-        let (client, position, every) = (link.client(), position as i64, every as i64);
-        let claimed =
-            link.run(BULK_WITHIN, async move { client.execute(&sql, &[&position, &every]).await }).await;
-        claimed.map(|rows| rows > 0).map_err(|failure| self.connection.failed(&failure))
+        let (position, every) = (position as i64, every as i64);
+        Ok(self.connection.execute(BULK_WITHIN, CLAIM, &[&position, &every]).await? > 0)
     }
 
     pub(super) async fn save_now(&mut self, snapshot: Snapshot) -> Result<(), JournalError> {
@@ -103,26 +91,16 @@ impl PostgresArchive {
 async fn save(link: &mut Link, snapshot: &Snapshot, seal: Option<Seal>) -> Result<(), Failure> {
     let position = snapshot.position as i64;
     link.batch(BEGIN).await?;
-    let forget = link.statement(FORGET).await?;
-    let client = link.client();
-    link.run(BULK_WITHIN, async move { client.execute(&forget, &[&position]).await }).await?;
-    let statement = link.statement(CHUNK).await?;
-    let mut count = 0;
+    link.execute(BULK_WITHIN, FORGET, &[&position]).await?;
+    let mut count: i32 = 0;
     for chunk in snapshot.bytes.chunks(CHUNK_BYTES) {
-        let (client, statement) = (link.client(), statement.clone());
-        let number: i32 = count;
-        link.run(BULK_WITHIN, async move { client.execute(&statement, &[&position, &number, &chunk]).await })
-            .await?;
+        link.execute(BULK_WITHIN, CHUNK, &[&position, &count, &chunk]).await?;
         count += 1;
     }
-    let (manifest, keep) = (link.statement(MANIFEST).await?, link.statement(KEEP_TWO).await?);
-    let (client, length) = (link.client(), snapshot.bytes.len() as i64);
+    let length = snapshot.bytes.len() as i64;
     let sum = Sha256::digest(&snapshot.bytes).to_vec();
     let seal = seal.map(|seal| seal.0.to_vec());
-    link.run(BULK_WITHIN, async move {
-        client.execute(&manifest, &[&position, &seal, &count, &length, &sum]).await?;
-        client.execute(&keep, &[]).await
-    })
-    .await?;
+    link.execute(BULK_WITHIN, MANIFEST, &[&position, &seal, &count, &length, &sum]).await?;
+    link.execute(BULK_WITHIN, KEEP_TWO, &[]).await?;
     link.batch("COMMIT").await
 }

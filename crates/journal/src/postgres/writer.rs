@@ -35,6 +35,7 @@ const APPEND_FIRST: &str = "
     SELECT $1::bigint, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, $2::bytea, $3::bytea
     WHERE NOT EXISTS (SELECT 1 FROM {s}.records)
     RETURNING at, CASE WHEN $4::boolean THEN pg_notify($5::text, '') END";
+const LAST: &str = "SELECT position FROM {s}.records ORDER BY position DESC LIMIT 1";
 const SEAL: &str = "SELECT seal FROM {s}.records WHERE position = $1";
 /// What it reads was there when it began; that it commits proves that the server could still append then.
 const MEET: &str = "
@@ -66,23 +67,9 @@ pub struct PostgresJournal {
 impl PostgresJournal {
     pub(super) async fn begin(shared: Arc<Shared>, link: Link) -> Result<Self, JournalError> {
         let mut connection = Connection { shared, link: Some(link) };
-        let end = async {
-            let link = connection.link.as_mut().ok_or(Failure::Lost("not connected".to_owned()))?;
-            let forget = link.statement(FORGET_NODES).await?;
-            let client = link.client();
-            link.run(WITHIN, async move { client.execute(&forget, &[]).await }).await?;
-            let sql = super::schema::named(
-                "SELECT position, seal FROM {s}.records ORDER BY position DESC LIMIT 1",
-                &connection.shared.address.schema,
-            );
-            let client = link.client();
-            link.run(WITHIN, async move { client.query_opt(&sql, &[]).await }).await
-        };
-        let row = match end.await {
-            Ok(row) => row,
-            Err(failure) => return Err(connection.failed(&failure)),
-        };
-        let head = row.as_ref().map_or(0, |row| row.get::<_, i64>(0) as Position);
+        connection.execute(WITHIN, FORGET_NODES, &[]).await?;
+        let rows = connection.rows(WITHIN, LAST, &[]).await?;
+        let head = rows.first().map_or(0, |row| row.get::<_, i64>(0) as Position);
         let poll_at = Instant::now();
         Ok(Self { connection, head, is_alone: false, is_listening: false, poll_at, doubts: 0 })
     }
@@ -117,16 +104,8 @@ impl PostgresJournal {
         if after < shared.known().position {
             return Ok(None);
         }
-        let link = self.connection.link().await?;
-        let asked = async {
-            let statement = link.statement(SEAL).await?;
-            let client = link.client();
-            link.run(WITHIN, async move { client.query_opt(&statement, &[&(after as i64)]).await }).await
-        };
-        match asked.await {
-            Ok(row) => Ok(row.and_then(|row| Seal::read(row.get(0)))),
-            Err(failure) => Err(self.connection.failed(&failure)),
-        }
+        let rows = self.connection.rows(WITHIN, SEAL, &[&(after as i64)]).await?;
+        Ok(rows.first().and_then(|row| Seal::read(row.get(0))))
     }
 
     /// The server's time, if it was inserted.
@@ -140,25 +119,17 @@ impl PostgresJournal {
         let channel = self.connection.shared.channel.clone();
         let tell = !self.is_alone;
         let link = self.connection.link().await.map_err(|error| Failure::Lost(error.to_string()))?;
-        let statement = link.statement(if position == 1 { APPEND_FIRST } else { APPEND }).await?;
-        let client = link.client();
         link.warning = None;
-        let (number, own, before) = (position as i64, &seal.0[..], &before.0[..]);
-        let row = link
-            .run(WITHIN, async move {
-                let bytes = &bytes[..];
-                match position {
-                    1 => client.query_opt(&statement, &[&number, &own, &bytes, &tell, &channel]).await,
-                    _ => {
-                        client.query_opt(&statement, &[&number, &own, &bytes, &before, &tell, &channel]).await
-                    }
-                }
-            })
-            .await?;
+        let (number, own, before, bytes) = (position as i64, &seal.0[..], &before.0[..], &bytes[..]);
+        let rows = match position {
+            1 => link.rows(WITHIN, APPEND_FIRST, &[&number, &own, &bytes, &tell, &channel]).await?,
+            _ => link.rows(WITHIN, APPEND, &[&number, &own, &bytes, &before, &tell, &channel]).await?,
+        };
+        let at = rows.first().map(|row| row.get::<_, i64>(0) as u64);
         match link.warning.take() {
             // Somebody has ended the wait for the standby: it is there, and a standby may not have it.
-            Some(warning) if row.is_some() => Err(Failure::Lost(warning)),
-            _ => Ok(row.map(|row| row.get::<_, i64>(0) as u64)),
+            Some(warning) if at.is_some() => Err(Failure::Lost(warning)),
+            _ => Ok(at),
         }
     }
 
@@ -181,21 +152,10 @@ impl PostgresJournal {
             let known = self.connection.shared.known();
             (known.position, known.seal)
         };
-        let link = self.connection.link().await?;
-        let asked = async {
-            let statement = link.statement(MEET).await?;
-            let client = link.client();
-            let (process, beat, supports) = (me.process as i64, me.beat as i64, me.supports as i32);
-            let (position, seal) = (known as i64, &seal.0[..]);
-            link.run(WITHIN, async move {
-                client.query(&statement, &[&process, &beat, &supports, &position, &seal]).await
-            })
-            .await
-        };
-        let rows = match asked.await {
-            Ok(rows) => rows,
-            Err(failure) => return Err(self.connection.failed(&failure)),
-        };
+        let (process, beat, supports) = (me.process as i64, me.beat as i64, me.supports as i32);
+        let (position, seal) = (known as i64, &seal.0[..]);
+        let rows =
+            self.connection.rows(WITHIN, MEET, &[&process, &beat, &supports, &position, &seal]).await?;
         let head = rows.first().map_or(0, |row| row.get::<_, i64>(0) as Position);
         let same = rows.first().and_then(|row| row.get::<_, Option<bool>>(1));
         if head < known || same == Some(false) {
