@@ -85,21 +85,7 @@ pub(super) struct Sharing<R> {
 impl<R> Sequencer<R> {
     /// Others may write, too. The first record gives this node a time.
     pub fn share(&mut self, clocks: Clocks) {
-        self.sharing = Some(Sharing {
-            beat: 0,
-            meet_at: clocks.boot,
-            round_at: clocks.boot,
-            heard_at: clocks.boot,
-            others: BTreeMap::new(),
-            at_end: Vec::new(),
-            asked_for: Vec::new(),
-            met_last: false,
-            failures: 0,
-            paused_until: None,
-            reread: false,
-            others_wrote_at: None,
-            yield_until: 0,
-        });
+        self.sharing = Some(Sharing::new(clocks.boot));
         self.push(Command::Advance);
     }
 
@@ -344,6 +330,25 @@ impl<R> Sequencer<R> {
 }
 
 impl<R> Sharing<R> {
+    /// Nobody is known yet; the journal was reached just now.
+    fn new(now: Millis) -> Self {
+        Self {
+            beat: 0,
+            meet_at: now,
+            round_at: now,
+            heard_at: now,
+            others: BTreeMap::new(),
+            at_end: Vec::new(),
+            asked_for: Vec::new(),
+            met_last: false,
+            failures: 0,
+            paused_until: None,
+            reread: false,
+            others_wrote_at: None,
+            yield_until: 0,
+        }
+    }
+
     fn see(&mut self, peers: &[Peer], holders: impl Iterator<Item = u64>) {
         for process in holders.chain(peers.iter().map(|peer| peer.process)) {
             self.others.entry(process).or_default();
@@ -412,21 +417,7 @@ mod tests {
     use maitred_journal::Peer;
 
     fn sharing() -> Sharing<()> {
-        Sharing {
-            beat: 0,
-            meet_at: 0,
-            round_at: 0,
-            heard_at: 0,
-            others: Default::default(),
-            at_end: Vec::new(),
-            asked_for: Vec::new(),
-            met_last: false,
-            failures: 0,
-            paused_until: None,
-            reread: false,
-            others_wrote_at: None,
-            yield_until: 0,
-        }
+        Sharing::new(0)
     }
 
     fn peer(process: u64, beat: u64) -> Peer {
