@@ -31,6 +31,13 @@ impl Account {
     pub(crate) fn runs(self, command: &mut Command) {
         command.uid(self.user).gid(self.group);
     }
+
+    /// The same as words in front of a program, for a command that has to begin as root.
+    pub(crate) fn steps_down(self) -> [String; 6] {
+        let words = ["setpriv", "--reuid", &self.user.to_string(), "--regid", &self.group.to_string()];
+        let [program, user, uid, group, gid] = words.map(str::to_owned);
+        [program, user, uid, group, gid, "--clear-groups".to_owned()]
+    }
 }
 
 fn read(line: &str, name: &str) -> Option<Account> {

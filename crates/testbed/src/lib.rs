@@ -15,9 +15,11 @@
 mod account;
 pub mod history;
 mod nats;
+mod network;
 mod ports;
 mod postgres;
 
-pub use nats::{Nats, NatsCluster};
+pub use nats::{Nats, NatsCluster, NatsOptions};
+pub use network::{Cut, Network};
 pub use ports::free_port;
 pub use postgres::{Postgres, Standby};

@@ -6,6 +6,7 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -13,14 +14,32 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::ports::free_port;
+use crate::{network::Network, ports::free_port};
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// What makes it durable.
 const FLUSHES: &str = "sync_interval: always";
 
+/// How servers are started.
+#[derive(Clone, Debug)]
+pub struct NatsOptions {
+    /// Settings of JetStream; by default it flushes before it acknowledges.
+    pub jetstream: String,
+    /// The program, if not the one that was fetched.
+    pub program: Option<PathBuf>,
+    /// Where they run, if not where everything else does. Line 0 is for whoever holds the handle.
+    pub network: Option<Arc<Network>>,
+}
+
+impl Default for NatsOptions {
+    fn default() -> Self {
+        NatsOptions { jetstream: FLUSHES.to_owned(), program: None, network: None }
+    }
+}
+
 /// A server with data of its own, thrown away when this is dropped.
 pub struct Nats {
+    options: NatsOptions,
     folder: TempDir,
     port: u16,
     monitor: u16,
@@ -33,21 +52,36 @@ impl Nats {
         Self::start_with(FLUSHES, "")
     }
 
-    /// With these settings of JetStream, and these lines at the end of its configuration.
-    pub fn start_with(jetstream: &str, more: &str) -> Result<Nats, String> {
-        let mut server = Self::new(jetstream, more)?;
-        server.start_again()?;
-        Ok(server)
+    /// The same with its data in this folder.
+    pub fn start_in(folder: TempDir) -> Result<Nats, String> {
+        Self::new(folder, NatsOptions::default(), "")?.started()
     }
 
-    fn new(jetstream: &str, more: &str) -> Result<Nats, String> {
+    /// With these settings of JetStream, and these lines at the end of its configuration.
+    pub fn start_with(jetstream: &str, more: &str) -> Result<Nats, String> {
+        let jetstream = jetstream.to_owned();
+        Self::start_as(NatsOptions { jetstream, ..NatsOptions::default() }, more)
+    }
+
+    fn start_as(options: NatsOptions, more: &str) -> Result<Nats, String> {
         let folder = tempfile::Builder::new().prefix("maitred-nats-").tempdir();
         let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
+        Self::new(folder, options, more)?.started()
+    }
+
+    fn started(mut self) -> Result<Nats, String> {
+        self.start_again()?;
+        Ok(self)
+    }
+
+    fn new(folder: TempDir, options: NatsOptions, more: &str) -> Result<Nats, String> {
         let (port, monitor) = (free_port()?, free_port()?);
-        let server = Nats { folder, port, monitor, child: None };
+        let server = Nats { options, folder, port, monitor, child: None };
+        let host = if server.options.network.is_some() { "0.0.0.0" } else { "127.0.0.1" };
         let configuration = format!(
-            "listen: 127.0.0.1:{port}\nhttp: 127.0.0.1:{monitor}\njetstream {{ store_dir: {:?}, {jetstream} }}\n{more}\n",
-            server.data()
+            "listen: {host}:{port}\nhttp: {host}:{monitor}\njetstream {{ store_dir: {:?}, {} }}\n{more}\n",
+            server.data(),
+            server.options.jetstream
         );
         fs::write(server.folder.path().join("nats.conf"), configuration).map_err(text)?;
         Ok(server)
@@ -59,15 +93,19 @@ impl Nats {
 
     /// A URL for a stream on this server alone, which also says where its monitoring is.
     pub fn url(&self, stream: &str) -> String {
-        format!("nats://127.0.0.1:{}/{stream}?monitor={}", self.port, self.monitoring())
+        format!("nats://127.0.0.1:{}/{stream}?monitor={}", self.port, self.monitoring(0))
     }
 
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    fn monitoring(&self) -> String {
-        format!("http://127.0.0.1:{}", self.monitor)
+    fn monitoring(&self, line: u8) -> String {
+        format!("http://{}:{}", self.host(line), self.monitor)
+    }
+
+    fn host(&self, line: u8) -> String {
+        self.options.network.as_ref().map_or("127.0.0.1".to_owned(), |network| network.there(line))
     }
 
     /// How many streams there are, as its monitoring says.
@@ -104,7 +142,11 @@ impl Nats {
     fn spawn(&mut self) -> Result<(), String> {
         let log = self.folder.path().join("log");
         let log = File::options().create(true).append(true).open(log).map_err(text)?;
-        let mut command = Command::new(program()?);
+        let program = self.options.program.clone().map_or_else(program, Ok)?;
+        let mut command = match &self.options.network {
+            Some(network) => network.runs(&program, None),
+            None => Command::new(program),
+        };
         command.arg("-c").arg(self.folder.path().join("nats.conf")).stdin(Stdio::null());
         command.stdout(log.try_clone().map_err(text)?).stderr(log);
         self.child = Some(command.spawn().map_err(|error| format!("nats-server: {error}"))?);
@@ -113,7 +155,7 @@ impl Nats {
 
     fn wait(&mut self) -> Result<(), String> {
         let since = Instant::now();
-        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+        while TcpStream::connect((self.host(0), self.port)).is_err() {
             let ended = self.child.as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)));
             if ended || since.elapsed() > READY_WITHIN {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
@@ -182,27 +224,39 @@ pub struct NatsCluster {
 
 impl NatsCluster {
     pub fn start() -> Result<NatsCluster, String> {
-        Self::start_with(FLUSHES)
+        Self::start_as(&NatsOptions::default())
     }
 
     /// With these settings of JetStream.
     pub fn start_with(jetstream: &str) -> Result<NatsCluster, String> {
+        Self::start_as(&NatsOptions { jetstream: jetstream.to_owned(), ..NatsOptions::default() })
+    }
+
+    pub fn start_as(options: &NatsOptions) -> Result<NatsCluster, String> {
         let ports = [free_port()?, free_port()?, free_port()?];
         let routes = ports.map(|port| format!("nats-route://127.0.0.1:{port}")).join(", ");
+        // Else clients would be told of addresses on lines that are not theirs.
+        let apart = options.network.is_some();
         let servers = ports.iter().enumerate().map(|(index, port)| {
             let more = format!(
                 "server_name: server-{index}\n\
-                 cluster {{ name: three, listen: 127.0.0.1:{port}, routes: [{routes}] }}"
+                 cluster {{ name: three, listen: 127.0.0.1:{port}, routes: [{routes}], no_advertise: {apart} }}"
             );
-            Nats::start_with(jetstream, &more)
+            Nats::start_as(options.clone(), &more)
         });
         Ok(NatsCluster { servers: servers.collect::<Result<_, _>>()? })
     }
 
     /// A URL for a stream, which names all three and where their monitoring is.
     pub fn url(&self, stream: &str) -> String {
-        let hosts: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.port)).collect();
-        let monitors: Vec<_> = self.servers.iter().map(Nats::monitoring).collect();
-        format!("nats://{}/{stream}?monitor={}", hosts.join(","), monitors.join(","))
+        self.url_over(0, stream)
+    }
+
+    /// The same over a line of their network.
+    pub fn url_over(&self, line: u8, stream: &str) -> String {
+        let hosts = self.servers.iter().map(|server| format!("{}:{}", server.host(line), server.port));
+        let monitors = self.servers.iter().map(|server| server.monitoring(line));
+        let (hosts, monitors) = (hosts.collect::<Vec<_>>().join(","), monitors.collect::<Vec<_>>().join(","));
+        format!("nats://{hosts}/{stream}?tls=off&monitor={monitors}")
     }
 }

@@ -1,10 +1,12 @@
 //! PostgreSQL, as the machine has it installed.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Permissions},
     net::TcpStream,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::Arc,
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -12,7 +14,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::{account::Account, ports::free_port};
+use crate::{account::Account, network::Network, ports::free_port};
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 /// What makes a server small and reachable by tests only. Everything that makes it durable stays as it comes.
@@ -32,6 +34,8 @@ pub struct Postgres {
     folder: TempDir,
     port: u16,
     settings: Vec<String>,
+    /// Where it runs, if not where everything else does.
+    network: Option<Arc<Network>>,
     child: Option<Child>,
 }
 
@@ -45,12 +49,37 @@ impl Postgres {
 
     /// With more settings, each as `name=value`.
     pub fn start_with(settings: &[&str]) -> Result<Postgres, String> {
-        let mut server = Self::new(programs()?, settings)?;
+        Self::new(programs()?, settings)?.begun()
+    }
+
+    /// One that speaks TLS too, with the certificate in `server.pem` and the key in `server.key` of this folder.
+    pub fn start_encrypted(files: &Path) -> Result<Postgres, String> {
+        let settings = ["ssl=on", "ssl_cert_file=../server.pem", "ssl_key_file=../server.key"];
+        let server = Self::new(programs()?, &settings)?;
+        for name in ["server.pem", "server.key"] {
+            let own = server.folder.path().join(name);
+            let text = |error: std::io::Error| format!("{}: {error}", own.display());
+            fs::copy(files.join(name), &own).map_err(text)?;
+            fs::set_permissions(&own, Permissions::from_mode(0o600)).map_err(text)?;
+            server.account.map_or(Ok(()), |account| account.owns(&own))?;
+        }
+        server.begun()
+    }
+
+    /// In a network of its own. Line 0 is for whoever holds this handle.
+    pub fn start_in(network: Arc<Network>) -> Result<Postgres, String> {
+        let mut server = Self::new(programs()?, &["listen_addresses=*"])?;
+        server.network = Some(network);
+        server.begun()
+    }
+
+    fn begun(self) -> Result<Postgres, String> {
+        let mut server = self;
         let data = server.data();
         let make = ["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "--no-sync"];
         server.finish(server.program("initdb").args(make).arg("--pgdata").arg(&data))?;
-        let replication = "host replication all 127.0.0.1/32 trust\n";
-        append(&data.join("pg_hba.conf"), replication)?;
+        let more = "host replication all 127.0.0.1/32 trust\nhost all all 10.0.0.0/8 trust\n";
+        append(&data.join("pg_hba.conf"), more)?;
         server.start_again()?;
         Ok(server)
     }
@@ -63,7 +92,7 @@ impl Postgres {
             account.owns(folder.path())?;
         }
         let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
-        Ok(Postgres { programs, account, folder, port: free_port()?, settings, child: None })
+        Ok(Postgres { programs, account, folder, port: free_port()?, settings, network: None, child: None })
     }
 
     /// An asynchronous standby, caught up with what there is now.
@@ -82,6 +111,24 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/postgres?schema={schema}", self.port)
     }
 
+    /// The same over a line of its network.
+    pub fn url_over(&self, line: u8, schema: &str) -> String {
+        format!(
+            "postgres://postgres@{}:{}/postgres?sslmode=disable&schema={schema}",
+            self.host(line),
+            self.port
+        )
+    }
+
+    /// Where it is found: over this line, if it has a network of its own.
+    pub fn host(&self, line: u8) -> String {
+        self.network.as_ref().map_or("127.0.0.1".to_owned(), |network| network.there(line))
+    }
+
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_deref()
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -89,7 +136,8 @@ impl Postgres {
     /// Runs SQL by `psql` and answers what it prints, a line for each row.
     pub fn sql(&self, sql: &str) -> Result<String, String> {
         let mut psql = self.program("psql");
-        psql.args(["--host=127.0.0.1", "--username=postgres", "--no-psqlrc", "--quiet", "--tuples-only"]);
+        psql.arg(format!("--host={}", self.host(0)));
+        psql.args(["--username=postgres", "--no-psqlrc", "--quiet", "--tuples-only"]);
         psql.args(["--no-align", "--set=ON_ERROR_STOP=1", "--dbname=postgres", "--command", sql]);
         psql.arg(format!("--port={}", self.port));
         let output = psql.output().map_err(|error| format!("psql: {error}"))?;
@@ -151,7 +199,11 @@ impl Postgres {
 
     fn try_start(&mut self, since: Instant) -> Result<(), String> {
         let log = File::create(self.log()).map_err(|error| format!("{}: {error}", self.log().display()))?;
-        let mut command = self.program("postgres");
+        let mut command = match &self.network {
+            Some(network) => network.runs(&self.programs.join("postgres"), self.account),
+            None => self.program("postgres"),
+        };
+        command.current_dir(self.folder.path());
         command.arg("-D").arg(self.data()).arg("-p").arg(self.port.to_string());
         for setting in SETTINGS.iter().copied().chain(self.settings.iter().map(String::as_str)) {
             command.arg("-c").arg(setting);
@@ -176,8 +228,9 @@ impl Postgres {
     }
 
     fn answers(&self) -> bool {
-        let address = ([127, 0, 0, 1], self.port).into();
-        TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok() && self.sql("SELECT 1").is_ok()
+        let address = format!("{}:{}", self.host(0), self.port).parse();
+        address.is_ok_and(|address| TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok())
+            && self.sql("SELECT 1").is_ok()
     }
 
     fn data(&self) -> PathBuf {

@@ -1,4 +1,4 @@
-//! The URL that names a journal: what the library for PostgreSQL understands, and three parameters of ours.
+//! The URL that names a journal: what the library for PostgreSQL understands, and four parameters of ours.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -25,6 +25,8 @@ pub(super) struct Address {
     pub tls: Tls,
     /// The schema that holds the tables. Another one is another journal.
     pub schema: String,
+    /// Whether the others are notified of each record. Without it they only look at the tail now and then.
+    pub notify: bool,
     /// For people and errors: without a password.
     pub place: String,
 }
@@ -33,16 +35,19 @@ const SCHEMA: &str = "maitred";
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 
 impl Address {
-    /// Reads `postgres://user@host/database?sslmode=…&sslrootcert=…&schema=…`.
+    /// Reads `postgres://user@host/database?sslmode=…&sslrootcert=…&schema=…&notify=…`.
     pub(super) fn parse(url: &str) -> Result<Address, String> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let mut kept = Vec::new();
-        let (mut schema, mut mode, mut roots) = (SCHEMA.to_owned(), None, None);
+        let (mut schema, mut mode, mut roots, mut notify) = (SCHEMA.to_owned(), None, None, true);
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
             match parameter.split_once('=') {
                 Some(("schema", value)) => schema = schema_name(value)?,
                 Some(("sslmode", value)) => mode = Some(value.to_owned()),
                 Some(("sslrootcert", value)) => roots = Some(PathBuf::from(value.replace("%2F", "/"))),
+                Some(("notify", "on")) => notify = true,
+                Some(("notify", "off")) => notify = false,
+                Some(("notify", other)) => return Err(format!("notify={other}: allowed are on and off")),
                 _ => kept.push(parameter),
             }
         }
@@ -58,7 +63,7 @@ impl Address {
             config.application_name("maitred");
         }
         let place = place(&config, &schema);
-        Ok(Address { config, tls, schema, place })
+        Ok(Address { config, tls, schema, notify, place })
     }
 }
 
@@ -136,6 +141,7 @@ mod tests {
     fn what_is_not_allowed_is_said() {
         for (parameter, what) in [
             ("sslmode=prefer", "may or may not"),
+            ("notify=never", "on and off"),
             ("schema=Drop", "allowed are"),
             ("schema=1st", "allowed are"),
             ("colour=red", "not a URL"),

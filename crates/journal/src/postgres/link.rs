@@ -85,7 +85,10 @@ impl Link {
             }
         };
         let connected = timeout(WITHIN, connecting).await.map_err(|_| lost(&"no answer"))?;
-        let (client, drive) = connected.map_err(failure)?;
+        let (client, drive) = connected.map_err(|error| match tls::refusal(&error) {
+            Some(why) => lost(&why),
+            None => failure(error),
+        })?;
         let mut link = Link {
             client: Arc::new(client),
             drive,

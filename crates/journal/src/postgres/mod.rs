@@ -55,7 +55,8 @@ const KEPT: Duration = Duration::from_secs(24 * 3_600);
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`, with these parameters besides those of PostgreSQL:
     /// `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; the last unless the host is this machine),
-    /// `sslrootcert` (a file of authorities in place of the machine's), `schema` (default `maitred`).
+    /// `sslrootcert` (a file of authorities in place of the machine's), `schema` (default `maitred`), `notify` (`on`, or
+    /// `off`: this process does not wake the others, they look at the tail every 25 ms).
     pub url: String,
     /// Open it although the server is set up so that it may lose what it acknowledged; it is told among the notes.
     pub accept_weaker_durability: bool,

@@ -39,6 +39,38 @@ pub(super) fn connector(tls: &Tls) -> Result<Option<MakeRustlsConnect>, String> 
     Ok(Some(MakeRustlsConnect::new(config)))
 }
 
+/// Why the server's certificate is not taken, if that is why.
+pub(super) fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<&'static str> {
+    let Error::InvalidCertificate(wrong) = cause(error)? else { return None };
+    Some(match wrong {
+        // The latter is an authority with the name of one that is trusted.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "its certificate is of an authority that is not trusted here; sslrootcert=FILE in the URL names one that is"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is not made out for this host; connect to the name in it, or have one made for this one \
+             (sslmode=verify-ca does not look at the name)"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "its certificate has expired",
+        _ => return None,
+    })
+}
+
+/// What of it is TLS's.
+fn cause<'a>(mut error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Error> {
+    loop {
+        if let Some(found) = error.downcast_ref::<Error>() {
+            return Some(found);
+        }
+        // An error of the network hides what it carries among its causes.
+        let carried = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        error = match carried {
+            Some(inner) => inner,
+            None => error.source()?,
+        };
+    }
+}
+
 /// Against the authorities in a file, or against those that this machine trusts.
 fn verifier(
     roots: Option<&Path>,

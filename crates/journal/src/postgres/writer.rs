@@ -117,7 +117,7 @@ impl PostgresJournal {
         bytes: &Bytes,
     ) -> Result<Option<u64>, Failure> {
         let channel = self.connection.shared.channel.clone();
-        let tell = !self.is_alone;
+        let tell = !self.is_alone && self.connection.shared.address.notify;
         let link = self.connection.link().await.map_err(|error| Failure::Lost(error.to_string()))?;
         link.warning = None;
         let (number, own, before, bytes) = (position as i64, &seal.0[..], &before.0[..], &bytes[..]);
