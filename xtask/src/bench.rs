@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::binary;
+use crate::{binary, test::NATS};
 
 const RESULTS: &str = "bench/RESULTS.md";
 
@@ -27,6 +27,9 @@ pub struct Options {
 }
 
 pub fn run(options: Options) -> Result<(), String> {
+    if let Err(why) = NATS.provide() {
+        eprintln!("{why}; what is measured with it is left out");
+    }
     let maitred = binary::build_as("maitred", &["--release", "--package", "maitred-server"])?;
     let harness = binary::build_as("maitred-bench", &["--release", "--package", "maitred-bench", "--bins"])?;
     let mut command = Command::new(harness);

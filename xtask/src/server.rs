@@ -14,7 +14,11 @@ use maitred::{
     api::{Call, Context},
 };
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::{Child, Command};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    process::{Child, Command},
+};
 
 /// A start on a folder of any size must not take longer.
 const READY_WITHIN: Duration = Duration::from_secs(30);
@@ -73,10 +77,36 @@ impl Server {
         child.kill().await.map_err(|error| format!("the server could not be killed: {error}"))
     }
 
+    /// SIGTERM, and the end of the process.
+    pub async fn end(&mut self) -> Result<(), String> {
+        self.signal(Signal::TERM)?;
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        let ended = tokio::time::timeout(READY_WITHIN, child.wait()).await;
+        match ended.map_err(|_| "the server does not end".to_owned())? {
+            Ok(status) if status.success() => Ok(()),
+            other => Err(format!("the server ended with {other:?}:\n{}", self.last_words())),
+        }
+    }
+
+    /// With the next start it is this binary.
+    pub fn replace(&mut self, binary: &Path) {
+        self.binary = binary.to_owned();
+    }
+
+    /// A number that it tells of itself.
+    pub async fn gauge(&self, name: &str) -> Result<u64, String> {
+        let text = get(self.port, "/metrics").await.map_err(|error| format!("{}: {error}", self.url()))?;
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok());
+        value.ok_or_else(|| format!("the server tells no {name}"))
+    }
+
     /// SIGSTOP, or SIGCONT.
     pub fn pause(&self, paused: bool) -> Result<(), String> {
+        self.signal(if paused { Signal::STOP } else { Signal::CONT })
+    }
+
+    fn signal(&self, signal: Signal) -> Result<(), String> {
         let pid = self.child.as_ref().and_then(Child::id).and_then(|pid| Pid::from_raw(pid as i32));
-        let signal = if paused { Signal::STOP } else { Signal::CONT };
         pid.map_or(Ok(()), |pid| kill_process(pid, signal)).map_err(|error| format!("the server: {error}"))
     }
 
@@ -133,6 +163,16 @@ impl Server {
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(12)..].join("\n")
     }
+}
+
+/// The whole answer as text.
+async fn get(port: u16, path: &str) -> io::Result<String> {
+    let mut tcp = TcpStream::connect(("127.0.0.1", port)).await?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+    tcp.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).await?;
+    Ok(answer)
 }
 
 fn in_folder(folder: &Path, error: &io::Error) -> String {

@@ -12,6 +12,7 @@ mod tally;
 
 use std::time::{Duration, Instant};
 
+pub use self::needs::NATS;
 use self::{
     step::{STEPS, Step},
     tally::Tally,
@@ -31,6 +32,7 @@ const BY_NAME: &[&str] = &[
     "nodes-see",
     "nodes-nats",
     "nodes-nats-see",
+    "upgrade",
 ];
 
 #[derive(clap::Args)]

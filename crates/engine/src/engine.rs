@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The newest rules this binary knows. Older ones are kept for as long as journals may hold them.
-pub const RULES_MAX: u32 = 1;
+pub const RULES_MAX: u32 = if cfg!(feature = "next-rules") { 2 } else { 1 };
 
 /// Far beyond any clock, and far from where times added to it would overflow.
 pub(crate) const TIME_MAX: Millis = 1 << 53;
@@ -174,6 +174,11 @@ impl Engine {
     /// When a slot next expires, lapses or gives up. Somebody should then apply [`Command::Advance`].
     pub fn next_due(&self) -> Option<Millis> {
         self.calendar.next()
+    }
+
+    /// What it was begun with: the journal's own key.
+    pub fn key(&self) -> [u64; 2] {
+        self.hash_key.0
     }
 
     /// The version of the rules in force.

@@ -358,7 +358,7 @@ fn read_head(r: &mut Reader<'_>) -> Checked<Engine> {
     let now: Millis = r.number()?;
     must(now <= TIME_MAX, "a time out of bounds")?;
     let rules = r.number_u32()?;
-    must((1..=RULES_MAX).contains(&rules), "rules that this binary does not know")?;
+    must((1..=RULES_MAX).contains(&rules), "rules that this binary does not know; start the newer binary")?;
     let bounds = read_bounds(r)?;
     let mut engine = Engine::new([r.fixed()?, r.fixed()?], bounds);
     engine.now = now;

@@ -49,6 +49,10 @@ pub struct ServeOptions {
     /// Take a shared journal although its store is set up so that it may lose what it acknowledged; readiness says so
     #[arg(long, requires = "journal")]
     pub accept_weaker_durability: bool,
+    /// Go on with what a shared journal has, although this server's folder tells that it had more: once, after `A lost
+    /// end` in the operator's pages was read
+    #[arg(long, requires = "journal", requires = "data")]
+    pub accept_lost_end: bool,
     /// The limits to deploy, at the start and on SIGHUP [default: ./maitred.toml, if it is there]
     #[arg(long, value_name = "FILE", env = "MAITRED_CONFIG")]
     pub config: Option<PathBuf>,
@@ -309,6 +313,7 @@ fn node_options(options: &ServeOptions) -> NodeOptions {
         folder: options.data.clone(),
         journal: options.journal.clone(),
         accept_weaker_durability: options.accept_weaker_durability,
+        accept_lost_end: options.accept_lost_end,
         manual_clock: options.clock == Clock::Manual,
         accept_clock: options.accept_clock,
         rates_when_written: options.rates_when_written.clone(),

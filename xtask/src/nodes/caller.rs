@@ -13,10 +13,10 @@ use maitred::{
     api::{AcquireFields, Answer, Call, Certainty, ConfirmMode, Context, Problem, SlotState},
 };
 use maitred_testbed::history::{self, Asked, Told};
-use tokio::time::sleep;
+use tokio::{task::JoinSet, time::sleep};
 use uuid::Uuid;
 
-use super::LIMITS;
+use super::{LIMITS, stage::Stage};
 use crate::chance::Chance;
 
 /// What was begun is finished within this after the end of the trouble.
@@ -24,7 +24,53 @@ const FINISH_WITHIN: Duration = Duration::from_secs(60);
 /// A caller whose slot is not granted by then leaves it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct Caller {
+/// A call that was made, and where.
+#[derive(Clone)]
+pub struct Made {
+    pub server: usize,
+    /// It waits for a grant.
+    pub hangs: bool,
+    pub call: history::Call,
+}
+
+/// All of them, at work.
+pub struct Callers {
+    working: JoinSet<Result<Vec<Made>, String>>,
+    over: Arc<AtomicBool>,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Callers {
+    pub fn begin(stage: &Stage, many: u64, seed: u64) -> Result<Callers, String> {
+        let urls: Vec<String> = stage.servers.iter().map(|server| server.url()).collect();
+        let (over, abandoned) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let mut working = JoinSet::new();
+        for number in 0..many {
+            let (over, abandoned) = (Arc::clone(&over), Arc::clone(&abandoned));
+            let caller = Caller { over, abandoned, ..Caller::new(number as u32, &urls, seed, stage.clock)? };
+            working.spawn(caller.work());
+        }
+        Ok(Callers { working, over, abandoned })
+    }
+
+    /// They leave what they have begun: there is nobody to ask any more.
+    pub async fn abandon(self) -> Result<Vec<Made>, String> {
+        self.abandoned.store(true, Ordering::Relaxed);
+        self.end().await
+    }
+
+    /// Lets them finish what they have begun: everything that was asked and told.
+    pub async fn end(mut self) -> Result<Vec<Made>, String> {
+        self.over.store(true, Ordering::Relaxed);
+        let mut made = Vec::new();
+        while let Some(joined) = self.working.join_next().await {
+            made.extend(joined.map_err(|error| error.to_string())??);
+        }
+        Ok(made)
+    }
+}
+
+struct Caller {
     number: u32,
     fars: Vec<Far>,
     /// The server it talks to.
@@ -32,17 +78,12 @@ pub struct Caller {
     chance: Chance,
     clock: Instant,
     over: Arc<AtomicBool>,
-    calls: Vec<history::Call>,
+    abandoned: Arc<AtomicBool>,
+    made: Vec<Made>,
 }
 
 impl Caller {
-    pub fn new(
-        number: u32,
-        urls: &[String],
-        seed: u64,
-        clock: Instant,
-        over: Arc<AtomicBool>,
-    ) -> Result<Caller, String> {
+    fn new(number: u32, urls: &[String], seed: u64, clock: Instant) -> Result<Caller, String> {
         let options = FarOptions {
             deadline: Duration::from_secs(3),
             connect_within: Duration::from_secs(1),
@@ -51,15 +92,17 @@ impl Caller {
         let far = |url: &String| Far::connect(url, options.clone()).map_err(|problem| problem.to_string());
         let fars = urls.iter().map(far).collect::<Result<Vec<_>, _>>()?;
         let chance = Chance::new(seed, &format!("caller-{number}"));
-        Ok(Caller { number, at: number as usize % fars.len(), fars, chance, clock, over, calls: Vec::new() })
+        let (over, abandoned) = Default::default();
+        let at = number as usize % fars.len();
+        Ok(Caller { number, at, fars, chance, clock, over, abandoned, made: Vec::new() })
     }
 
     /// Until it is over and its last slot is given back: everything that was asked and told.
-    pub async fn work(mut self) -> Result<Vec<history::Call>, String> {
+    async fn work(mut self) -> Result<Vec<Made>, String> {
         while !self.over.load(Ordering::Relaxed) {
             self.one_slot().await?;
         }
-        Ok(self.calls)
+        Ok(self.made)
     }
 
     async fn one_slot(&mut self) -> Result<(), String> {
@@ -69,6 +112,9 @@ impl Caller {
         let mut waits = self.chance.one_in(3);
         loop {
             let told = self.acquire(&slot, limit, waits).await?;
+            if self.abandoned.load(Ordering::Relaxed) {
+                return Ok(());
+            }
             match told {
                 Told::Granted { .. } => break,
                 Told::Released { .. } | Told::Ended { .. } => return Ok(()),
@@ -92,7 +138,7 @@ impl Caller {
 
     async fn give_back(&mut self, slot: &str) -> Result<(), String> {
         let begun = Instant::now();
-        loop {
+        while !self.abandoned.load(Ordering::Relaxed) {
             let call = Call::Release { slot: slot.to_owned() };
             match self.ask(Asked::Release { slot: slot.to_owned() }, call).await? {
                 Told::Refused | Told::Unknown => self.try_another().await,
@@ -111,6 +157,7 @@ impl Caller {
                 return Err(format!("slot {slot} of caller {} could not be given back", self.number));
             }
         }
+        Ok(())
     }
 
     async fn try_another(&mut self) {
@@ -141,7 +188,9 @@ impl Caller {
         let answer = self.fars[self.at].call(&Context::default(), call).await;
         let ended_at = self.clock.elapsed().as_micros() as u64;
         let told = told(&asked, answer)?;
-        self.calls.push(history::Call { caller: self.number, began_at, ended_at, asked, told: told.clone() });
+        let hangs = matches!(asked, Asked::Acquire { waits: true, .. });
+        let call = history::Call { caller: self.number, began_at, ended_at, asked, told: told.clone() };
+        self.made.push(Made { server: self.at, hangs, call });
         Ok(told)
     }
 }

@@ -1,8 +1,8 @@
 //! What the servers have in common: one PostgreSQL, or three servers of NATS that are one cluster.
 
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use maitred_testbed::{NatsCluster, Postgres};
+use maitred_testbed::{NatsCluster, NatsOptions, Network, Postgres};
 use tokio::{task::block_in_place, time::sleep};
 
 use crate::chance::Chance;
@@ -16,36 +16,58 @@ pub enum Kind {
     Nats,
 }
 
-pub enum Store {
+enum Engine {
     Postgres(Postgres),
     Nats(NatsCluster),
 }
 
+pub struct Store {
+    engine: Engine,
+    /// None where none may be made.
+    network: Option<Arc<Network>>,
+    may_forget: bool,
+}
+
 impl Store {
-    pub fn start(kind: Kind) -> Result<Store, String> {
-        match kind {
-            Kind::Postgres => Postgres::start().map(Store::Postgres),
-            Kind::Nats => NatsCluster::start().map(Store::Nats),
+    /// In a network with so many lines, if one can be made.
+    pub fn start(kind: Kind, lines: u8, nats_server: Option<PathBuf>) -> Result<Store, String> {
+        let network = Network::new(lines)?.map(Arc::new);
+        let may_forget = nats_server.is_some();
+        let engine = match (kind, &network) {
+            (Kind::Postgres, Some(network)) => Engine::Postgres(Postgres::start_in(Arc::clone(network))?),
+            (Kind::Postgres, None) => Engine::Postgres(Postgres::start()?),
+            (Kind::Nats, network) => Engine::Nats(nats(nats_server, network.clone())?),
+        };
+        Ok(Store { engine, network, may_forget })
+    }
+
+    /// The journal of this name, over a line of the network.
+    pub fn url(&self, line: u8, journal: &str) -> String {
+        match (&self.engine, &self.network) {
+            (Engine::Postgres(server), Some(_)) => server.url_over(line, journal),
+            (Engine::Postgres(server), None) => server.url(journal),
+            (Engine::Nats(cluster), _) => cluster.url_over(line, journal),
         }
     }
 
-    /// A URL for the journal of this name.
-    pub fn url(&self, journal: &str) -> String {
-        match self {
-            Store::Postgres(server) => server.url(journal),
-            Store::Nats(cluster) => cluster.url(journal),
-        }
+    pub fn network(&self) -> Option<&Network> {
+        self.network.as_deref()
+    }
+
+    /// It acknowledges before it flushes.
+    pub fn may_forget(&self) -> bool {
+        self.may_forget
     }
 
     /// Kills it, or one server of it, and starts it again after the pause.
     pub async fn kill(&mut self, chance: &mut Chance, pause: Duration) -> Result<(), String> {
-        match self {
-            Store::Postgres(server) => {
+        match &mut self.engine {
+            Engine::Postgres(server) => {
                 server.kill()?;
                 sleep(pause).await;
                 block_in_place(|| server.start_again())
             }
-            Store::Nats(cluster) => {
+            Engine::Nats(cluster) => {
                 let which = chance.below(cluster.servers.len() as u64) as usize;
                 cluster.servers[which].kill()?;
                 sleep(pause).await;
@@ -56,13 +78,13 @@ impl Store {
 
     /// Stops it, or one server of it, where it is, for this long.
     pub async fn stop(&mut self, chance: &mut Chance, pause: Duration) -> Result<(), String> {
-        match self {
-            Store::Postgres(server) => {
+        match &mut self.engine {
+            Engine::Postgres(server) => {
                 server.pause(true)?;
                 sleep(pause).await;
                 server.pause(false)
             }
-            Store::Nats(cluster) => {
+            Engine::Nats(cluster) => {
                 let which = chance.below(cluster.servers.len() as u64) as usize;
                 cluster.servers[which].pause(true)?;
                 sleep(pause).await;
@@ -73,14 +95,14 @@ impl Store {
 
     /// Ends every session of PostgreSQL a few times, or kills each server of NATS, one after the other.
     pub async fn end_sessions(&mut self, chance: &mut Chance) -> Result<(), String> {
-        match self {
-            Store::Postgres(server) => {
+        match &mut self.engine {
+            Engine::Postgres(server) => {
                 for _ in 0..5 {
                     block_in_place(|| server.sql(SESSIONS))?;
                     sleep(Duration::from_millis(chance.below(40))).await;
                 }
             }
-            Store::Nats(cluster) => {
+            Engine::Nats(cluster) => {
                 for server in &mut cluster.servers {
                     server.kill()?;
                     block_in_place(|| server.start_again())?;
@@ -90,4 +112,13 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Of another version, only what every version knows is set.
+fn nats(program: Option<PathBuf>, network: Option<Arc<Network>>) -> Result<NatsCluster, String> {
+    let options = NatsOptions { network, ..NatsOptions::default() };
+    NatsCluster::start_as(&match program {
+        None => options,
+        program => NatsOptions { program, jetstream: String::new(), ..options },
+    })
 }

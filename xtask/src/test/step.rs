@@ -90,6 +90,11 @@ pub const STEPS: &[Step] = &[
         what: "the judge sees a server with a stream of its own",
         run: nodes_nats_see,
     },
+    Step {
+        name: "upgrade",
+        what: "three servers are replaced by a newer version under load: the rules rise when all can follow",
+        run: upgrade,
+    },
     Step { name: "kill-sees", what: "the kills see a journal that was put back", run: kill_sees },
 ];
 
@@ -223,6 +228,10 @@ fn nodes_nats_see() -> Result<Tally, Failure> {
         this(&["nodes", "--on=nats", "--seconds=3", "--split"]),
         "no one limiter could have answered this",
     )
+}
+
+fn upgrade() -> Result<Tally, Failure> {
+    one(&mut this(&["nodes", "--upgrade"]))
 }
 
 /// This task runner with another task.

@@ -219,6 +219,7 @@ fn register_gauges<R>(registry: &mut Registry, sequencer: &Sequencer<R>, standin
         ("remembered_timed_ids", "Remembered ids that carry a time", u64::from(stats.remembered_timed)),
         ("remembered_other_ids", "Remembered ids that carry none", u64::from(stats.remembered_other)),
         ("horizon_timestamp_seconds", "Ids older than this are refused", stats.horizon / 1_000),
+        ("rules", "Version of the rules in force", u64::from(engine.rules())),
         ("void_records", "Records that did not follow the head", follower.voids),
         ("clock_leaps", "Stamps of the store that were not believed", follower.leaps),
         ("overdue_seconds", "How late the next thing due is", late / 1_000),

@@ -114,10 +114,24 @@ impl Node {
         self.send(Input::Read { namespace, call, min_revision, reply: Reply::One(reply) })?;
         match tokio::time::timeout(REVISION_WAIT, answer).await {
             Ok(answer) => answer.map_or_else(|_| Err(unknown()), |answer| *answer),
-            Err(_) => {
-                Err(Problem::new(Reason::Unavailable, "the revision asked for was not reached within 10 s"))
-            }
+            Err(_) => Err(self.not_reached(min_revision).await),
         }
+    }
+
+    /// Why a read that wanted to see a revision did not. A node that is in touch has read its journal to the end often
+    /// by then: whoever was told of that revision was told by another journal, or this one has lost its end (D6).
+    async fn not_reached(&self, min_revision: Option<u64>) -> Problem {
+        let (wanted, ends_at) = (min_revision.unwrap_or(0), self.health().await.revision);
+        if self.stale_ms().is_some() || ends_at >= wanted {
+            let message = format!("revision {wanted} was not reached within 10 s; ask again");
+            return Problem::new(Reason::Unavailable, message);
+        }
+        tracing::error!(wanted, ends_at, "somebody knows a revision that the journal does not have");
+        let message = format!(
+            "revision {wanted} is not in the journal, which ends at {ends_at}: if a server of this journal told it, \
+             the journal has lost its end, and the operator must know; otherwise ask without min_revision"
+        );
+        Problem::new(Reason::Unavailable, message)
     }
 
     fn look_and_wait(&self, context: &Context, slot: &str, wait: &Given) -> Result<Answering, Problem> {

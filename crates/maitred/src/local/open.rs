@@ -10,6 +10,7 @@ use maitred_journal::{AppendError, Archive, Clock, Journal, Local, Memory, Optio
 use super::{
     follower::{Follower, Halt},
     record::{Body, Entry},
+    seen::Seen,
     start::{NodeOptions, StartError},
 };
 
@@ -80,6 +81,21 @@ pub async fn bring_up(mut journal: Box<dyn Journal>, options: &NodeOptions) -> R
         check_clock(follower.now(), clock.now(), options.accept_clock)?;
     }
     Ok(Opened { journal, follower, writer, clock })
+}
+
+/// What this node knows of a shared journal from before, which must still be there.
+pub async fn seen(
+    options: &NodeOptions,
+    journal: &dyn Journal,
+    follower: &Follower,
+) -> Result<Option<Seen>, StartError> {
+    let Some(folder) = options.folder.as_deref().filter(|_| journal.is_shared()) else { return Ok(None) };
+    let mut seen = Seen::open(folder);
+    if options.accept_lost_end {
+        seen.forget();
+    }
+    seen.check(&mut *journal.archive(), follower).await.map_err(StartError)?;
+    Ok(Some(seen))
 }
 
 fn open_folder(folder: &Path, clock: Arc<dyn Clock>) -> Result<Local, StartError> {

@@ -14,6 +14,7 @@ use super::{
     follower::{Follower, Halt},
     history::{Progress, Rows, Store},
     open,
+    seen::Seen,
     series::{Gathered, Series},
 };
 
@@ -28,6 +29,8 @@ pub struct Shadow {
     /// The durable head, as the writer tells it; closed when the writer is gone.
     pub head: watch::Receiver<Position>,
     pub store: Option<Store>,
+    /// Of a shared journal.
+    pub seen: Option<Seen>,
     pub progress: watch::Sender<Progress>,
     pub series: Arc<Series>,
     pub snapshot_every: Position,
@@ -76,15 +79,20 @@ impl Shadow {
             }
             let filled_to = self.store.as_ref().map_or(Position::MAX, Store::filled_to);
             let mut rows = Rows::default();
+            let mut is_void = false;
             for record in &records {
                 let mut gathered = Gathered::default();
-                follower.take(record, |engine, _, command, _, events| {
+                let applied = follower.take(record, |engine, _, command, _, events| {
                     gathered.add(engine, events);
                     if record.position > filled_to {
                         rows.add(record.position, command, events);
                     }
                 })?;
+                is_void = applied.void;
                 follower.engine().inspect(|engine| self.series.record(engine, std::mem::take(&mut gathered)));
+            }
+            if let Some(seen) = self.seen.as_mut().filter(|_| !is_void) {
+                seen.note(follower);
             }
             self.fill(follower, &rows);
         }

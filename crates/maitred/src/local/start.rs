@@ -38,6 +38,8 @@ pub struct NodeOptions {
     pub is_alone: bool,
     /// Take a shared journal although its store is set up so that it may lose what it acknowledged.
     pub accept_weaker_durability: bool,
+    /// Go on with what a shared journal has, although this node's folder tells that it had more.
+    pub accept_lost_end: bool,
     /// Without a folder: this journal in memory, so that a node started later finds what one before it left.
     pub memory: Option<Memory>,
     /// Time stands still until [`Node::advance_to`] moves it. For rehearsals and scenario files.
@@ -65,6 +67,7 @@ impl Node {
         let written = options.rates_when_written.iter().map(|name| Namespace::parse(name));
         let written = written.collect::<Result<_, _>>().map_err(|error| StartError(error.to_string()))?;
         let Opened { journal, follower, writer, clock } = open::bring_up(journal, &options).await?;
+        let seen = open::seen(&options, &*journal, &follower).await?;
         let (head, head_seen) = watch::channel(follower.head());
         let (progress, progress_seen) = watch::channel(Progress::default());
         let (store, reader) = open_history(options.folder.as_deref(), follower.head());
@@ -74,6 +77,7 @@ impl Node {
             archive: journal.archive(),
             head: head_seen,
             store,
+            seen,
             progress,
             snapshot_every: SNAPSHOT_EVERY,
         };
