@@ -112,6 +112,17 @@ impl Maitred {
 
     /// On a folder that has been prepared.
     pub fn start_again(scene: &Scene, folder: &Path) -> Result<Maitred, Trouble> {
+        Maitred::start_with(scene, folder, &[])
+    }
+
+    /// With its journal elsewhere; the folder, which need not be there, holds the history only.
+    pub fn start_on(scene: &Scene, folder: &Path, journal: &str, limits: &str) -> Result<Maitred, Trouble> {
+        fs::create_dir_all(folder)?;
+        fs::write(folder.join("maitred.toml"), limits)?;
+        Maitred::start_with(scene, folder, &["--journal", journal])
+    }
+
+    fn start_with(scene: &Scene, folder: &Path, more: &[&str]) -> Result<Maitred, Trouble> {
         let addr = free_addr()?;
         let mut command = Command::new(scene.maitred());
         command.current_dir(folder).args([
@@ -123,10 +134,15 @@ impl Maitred {
             "--log",
             "warn",
         ]);
-        command.args(["--max-connections", "20000", "--listen", &addr.to_string()]);
+        command.args(["--max-connections", "20000", "--listen", &addr.to_string()]).args(more);
         let mut process = Process::start(&mut command, folder.join("server.log"))?;
         process.until(|| get(addr, "/readyz").is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")))?;
         Ok(Maitred { process, addr })
+    }
+
+    /// As servers of a load.
+    pub fn addrs(&self) -> &[SocketAddr] {
+        std::slice::from_ref(&self.addr)
     }
 
     /// The sum of a counter over its labels.
@@ -134,6 +150,21 @@ impl Maitred {
         let text = get(self.addr, "/metrics")?;
         let lines = text.lines().filter(|line| line.starts_with(name));
         Ok(lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum())
+    }
+
+    /// Until the counter has this value: what others have put into the journal is counted a little later.
+    pub fn until_counted(&self, name: &str, value: f64, within: Duration) -> Result<(), Trouble> {
+        let since = Instant::now();
+        loop {
+            let counted = self.counter(name)?;
+            if counted == value {
+                return Ok(());
+            }
+            if counted > value || since.elapsed() > within {
+                return Err(Trouble::Wrong(format!("{value} were answered, and {name} says {counted}")));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 

@@ -66,7 +66,7 @@ fn take_and_give(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let maitred = Maitred::start(scene, folder.path(), LIMITS, CAPACITY)?;
     let make = |connection| TakeAndGive::new(connection, LIMITS);
     let ours = || {
-        let load = Load { addr: maitred.addr, connections: CONNECTIONS, time: scene.turn() };
+        let load = Load { servers: maitred.addrs(), connections: CONNECTIONS, time: scene.turn() };
         counted(&maitred, "maitred_grants_total", 0.5, &load, make)
     };
     let pairs = pairs(scene.repetitions(), ours, || echo.turn(scene.turn(), make))?;
@@ -78,7 +78,7 @@ fn admit(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let (folder, echo) = (scene.scratch()?, Echo::start(scene)?);
     let maitred = Maitred::start(scene, folder.path(), 1, 1)?;
     let ours = || {
-        let load = Load { addr: maitred.addr, connections: CONNECTIONS, time: scene.turn() };
+        let load = Load { servers: maitred.addrs(), connections: CONNECTIONS, time: scene.turn() };
         counted(&maitred, "maitred_rate_decisions_total", 1.0, &load, Admits::new)
     };
     let pairs = pairs(scene.repetitions(), ours, || echo.turn(scene.turn(), Admits::new))?;
@@ -91,7 +91,7 @@ fn batch(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let maitred = Maitred::start(scene, folder.path(), 1, 1)?;
     let items = AdmitBatches::ITEMS as f64;
     let ours = || {
-        let load = Load { addr: maitred.addr, connections: 64, time: scene.turn() };
+        let load = Load { servers: maitred.addrs(), connections: 64, time: scene.turn() };
         Ok(items * counted(&maitred, "maitred_rate_decisions_total", items, &load, AdmitBatches::new)?)
     };
     let redis = match Redis::start(scene, Fsync::Always) {
@@ -115,7 +115,7 @@ pub fn counted<C: Caller>(
     maitred: &Maitred,
     counter: &str,
     each: f64,
-    load: &Load,
+    load: &Load<'_>,
     make: impl Fn(usize) -> C + Sync,
 ) -> Result<f64, Trouble> {
     let before = maitred.counter(counter)?;
@@ -144,7 +144,7 @@ impl Echo {
     }
 
     fn turn<C: Caller>(&self, time: Duration, make: impl Fn(usize) -> C + Sync) -> Result<f64, Trouble> {
-        let load = Load { addr: self.addr, connections: CONNECTIONS, time };
+        let load = Load { servers: std::slice::from_ref(&self.addr), connections: CONNECTIONS, time };
         Ok(load.run(make)?.calls_per_s)
     }
 }

@@ -1,6 +1,7 @@
 //! All figures. A new one is a row in its family's table and a `put` where it is measured; a new family is a file and
 //! a row here.
 
+mod across;
 mod engine;
 mod http;
 mod journal;
@@ -8,6 +9,7 @@ mod memory;
 mod near;
 mod permits;
 mod restart;
+mod shared;
 mod versus;
 mod waiting;
 
@@ -40,6 +42,10 @@ pub const FAMILIES: &[&Family] = &[
     &versus::REDIS,
     &versus::POSTGRES,
     &versus::THROTTLECRAB,
+    &shared::POSTGRES,
+    &shared::NATS,
+    &shared::ROW_LOCKS,
+    &across::FAMILY,
 ];
 
 /// The family and the figure of this name, which must be one of the tables'.

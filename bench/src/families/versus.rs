@@ -76,7 +76,7 @@ fn redis(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
         let redis = Redis::start(scene, fsync)?;
         let semaphore = redis.semaphores()?;
         let theirs = || Ok(semaphore.turn(RIVAL_CONNECTIONS, 1, scene.turn())? / 2.0);
-        let pairs = pairs(scene.repetitions(), || pairs_a_second(scene, &maitred), theirs)?;
+        let pairs = pairs(scene.repetitions(), || pairs_a_second(scene, &maitred, LIMITS), theirs)?;
         report.put_pairs(name, &pairs);
     }
     Ok(())
@@ -88,7 +88,7 @@ fn postgres(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let postgres = Postgres::start(scene)?;
     let row_locks = postgres.row_locks(LIMITS)?;
     let theirs = || row_locks.turn(RIVAL_CONNECTIONS, scene.turn());
-    let pairs = pairs(scene.repetitions(), || pairs_a_second(scene, &maitred), theirs)?;
+    let pairs = pairs(scene.repetitions(), || pairs_a_second(scene, &maitred, LIMITS), theirs)?;
     report.put_pairs("vs_postgres_row_lock", &pairs);
     Ok(())
 }
@@ -97,16 +97,18 @@ fn throttlecrab(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let folder = scene.scratch()?;
     let maitred = Maitred::start(scene, folder.path(), 1, 1)?;
     let throttlecrab = Throttlecrab::start(scene)?;
-    let load = |addr| Load { addr, connections: CONNECTIONS, time: scene.turn() };
-    let ours = || counted(&maitred, "maitred_rate_decisions_total", 1.0, &load(maitred.addr), Admits::new);
-    let theirs = || Ok(load(throttlecrab.addr).run(Throttles::new)?.calls_per_s);
+    let load = Load { servers: maitred.addrs(), connections: CONNECTIONS, time: scene.turn() };
+    let ours = || counted(&maitred, "maitred_rate_decisions_total", 1.0, &load, Admits::new);
+    let load = Load { servers: std::slice::from_ref(&throttlecrab.addr), ..load };
+    let theirs = || Ok(load.run(Throttles::new)?.calls_per_s);
     report.put_pairs("vs_throttlecrab_http", &pairs(scene.repetitions(), ours, theirs)?);
     Ok(())
 }
 
-fn pairs_a_second(scene: &Scene, maitred: &Maitred) -> Result<f64, Trouble> {
-    let load = Load { addr: maitred.addr, connections: RIVAL_CONNECTIONS, time: scene.turn() };
+/// Slots of so many limits taken and given back.
+pub fn pairs_a_second(scene: &Scene, maitred: &Maitred, limits: u64) -> Result<f64, Trouble> {
+    let load = Load { servers: maitred.addrs(), connections: RIVAL_CONNECTIONS, time: scene.turn() };
     let calls =
-        counted(maitred, "maitred_grants_total", 0.5, &load, |number| TakeAndGive::new(number, LIMITS))?;
+        counted(maitred, "maitred_grants_total", 0.5, &load, |number| TakeAndGive::new(number, limits))?;
     Ok(calls / 2.0)
 }

@@ -7,7 +7,11 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::{sync::mpsc, task::JoinSet, time::timeout};
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::Family;
 use crate::{
@@ -53,7 +57,7 @@ fn run(scene: &Scene, report: &mut Report) -> Result<(), Trouble> {
     let maitred = Maitred::start(scene, folder.path(), 1, 1)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let turns = runtime.block_on(async {
-        let mut line = Line::open(&maitred, others).await?;
+        let mut line = Line::open(&maitred, &maitred, others).await?;
         let memory = maitred.process.resident_bytes()?;
         let mut turns = Vec::new();
         for turn in 0..=scene.repetitions() {
@@ -77,16 +81,19 @@ struct Granted {
     at: Instant,
 }
 
-struct Line {
+/// Who waits for the one slot of the first limit, and who holds it.
+pub struct Line {
     _waiting: JoinSet<Result<(), Trouble>>,
     heard: mpsc::UnboundedReceiver<Result<Granted, Trouble>>,
     gives: Connection<Gives>,
     holder: [u8; ID_BYTES],
+    /// Between a grant and the next release.
+    pub pause: Duration,
 }
 
 impl Line {
-    /// One holds, `others` and one more wait, each on a call of its own.
-    async fn open(maitred: &Maitred, others: usize) -> Result<Line, Trouble> {
+    /// One holds, `others` and one more wait, each on a call of its own; the slot is given back at `gives_at`.
+    pub async fn open(maitred: &Maitred, gives_at: &Maitred, others: usize) -> Result<Line, Trouble> {
         let (told, mut heard) = mpsc::unbounded_channel();
         let mut waiting = JoinSet::new();
         for number in 0..others + 2 {
@@ -100,14 +107,17 @@ impl Line {
         }
         until_waiting(maitred, others + 1).await?;
         let first = next(&mut heard).await?;
-        let gives = Connection::open(maitred.addr, Gives { slot: first.slot }).await?;
-        Ok(Line { _waiting: waiting, heard, gives, holder: first.slot })
+        let gives = Connection::open(gives_at.addr, Gives { slot: first.slot }).await?;
+        Ok(Line { _waiting: waiting, heard, gives, holder: first.slot, pause: Duration::ZERO })
     }
 
     /// Milliseconds of so many grants, in order of length.
-    async fn turn(&mut self, grants: usize) -> Result<Vec<f64>, Trouble> {
+    pub async fn turn(&mut self, grants: usize) -> Result<Vec<f64>, Trouble> {
         let mut took = Vec::with_capacity(grants);
         for _ in 0..grants {
+            if !self.pause.is_zero() {
+                sleep(self.pause).await;
+            }
             self.gives.caller.slot = self.holder;
             let since = Instant::now();
             self.gives.call().await?;
@@ -139,7 +149,7 @@ async fn until_waiting(maitred: &Maitred, many: usize) -> Result<(), Trouble> {
         if maitred.counter("maitred_limit_waiting")? as usize >= many {
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     }
     Err(Trouble::Wrong(format!("{many} never waited at once")))
 }

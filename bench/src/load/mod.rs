@@ -43,8 +43,9 @@ pub trait Caller: Send + 'static {
 }
 
 #[derive(Clone, Copy)]
-pub struct Load {
-    pub addr: SocketAddr,
+pub struct Load<'a> {
+    /// Each has as many of the connections as the others.
+    pub servers: &'a [SocketAddr],
     pub connections: usize,
     pub time: Duration,
 }
@@ -55,16 +56,19 @@ pub struct Done {
     pub calls_per_s: f64,
     pub p50_ms: f64,
     pub p99_ms: f64,
+    /// How many of the calls each server answered.
+    pub by_server: Vec<u64>,
 }
 
-impl Load {
+impl Load<'_> {
     /// Runs until the time is over. Any answer that is not the one that was due ends it.
     pub fn run<C: Caller>(&self, caller: impl Fn(usize) -> C + Sync) -> Result<Done, Trouble> {
         let together = Barrier::new(THREADS);
         let took = thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS)
                 .map(|thread| {
-                    let mine = (thread..self.connections).step_by(THREADS).map(&caller).collect();
+                    let mine = (thread..self.connections).step_by(THREADS);
+                    let mine = mine.map(|number| (number % self.servers.len(), caller(number))).collect();
                     scope.spawn(|| self.on_this_thread(mine, &together))
                 })
                 .collect();
@@ -74,15 +78,19 @@ impl Load {
                 .collect()
         });
         let took: Vec<Took> = Result::from_iter::<Vec<Result<Took, Trouble>>>(took)?;
-        summed(took)
+        self.summed(took)
     }
 
-    fn on_this_thread<C: Caller>(&self, callers: Vec<C>, together: &Barrier) -> Result<Took, Trouble> {
+    fn on_this_thread<C: Caller>(
+        &self,
+        callers: Vec<(usize, C)>,
+        together: &Barrier,
+    ) -> Result<Took, Trouble> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let opened = runtime.block_on(async {
             let mut opened = Vec::with_capacity(callers.len());
-            for caller in callers {
-                opened.push(Connection::open(self.addr, caller).await?);
+            for (server, caller) in callers {
+                opened.push((server, Connection::open(self.servers[server], caller).await?));
             }
             Ok::<_, Trouble>(opened)
         });
@@ -91,34 +99,43 @@ impl Load {
         let opened = opened?;
         runtime.block_on(async {
             let begin = Instant::now();
-            let mut tasks: JoinSet<_> =
-                opened.into_iter().map(|one| one.run_until(begin + self.time)).collect();
+            let end = begin + self.time;
+            let mut tasks: JoinSet<_> = opened
+                .into_iter()
+                .map(|(server, one)| async move { one.run_until(end).await.map(|micros| (server, micros)) })
+                .collect();
             let mut micros = Vec::new();
             while let Some(ended) = tasks.join_next().await {
-                micros.extend(ended.map_err(|error| Trouble::Wrong(error.to_string()))??);
+                micros.push(ended.map_err(|error| Trouble::Wrong(error.to_string()))??);
             }
             Ok(Took { seconds: begin.elapsed().as_secs_f64(), micros })
+        })
+    }
+
+    fn summed(&self, took: Vec<Took>) -> Result<Done, Trouble> {
+        let seconds = took.iter().map(|took| took.seconds).fold(0.0, f64::max);
+        let mut by_server = vec![0; self.servers.len()];
+        let mut all = Vec::new();
+        for (server, micros) in took.into_iter().flat_map(|took| took.micros) {
+            by_server[server] += micros.len() as u64;
+            all.extend(micros.into_iter().map(|micros| f64::from(micros) / 1e3));
+        }
+        check(!all.is_empty(), || "not one call was answered".to_owned())?;
+        all.sort_by(f64::total_cmp);
+        Ok(Done {
+            calls: all.len() as u64,
+            calls_per_s: all.len() as f64 / seconds,
+            p50_ms: quantile(&all, 0.5),
+            p99_ms: quantile(&all, 0.99),
+            by_server,
         })
     }
 }
 
 struct Took {
     seconds: f64,
-    micros: Vec<u32>,
-}
-
-fn summed(took: Vec<Took>) -> Result<Done, Trouble> {
-    let seconds = took.iter().map(|took| took.seconds).fold(0.0, f64::max);
-    let mut all: Vec<f64> =
-        took.into_iter().flat_map(|took| took.micros).map(|micros| f64::from(micros) / 1e3).collect();
-    check(!all.is_empty(), || "not one call was answered".to_owned())?;
-    all.sort_by(f64::total_cmp);
-    Ok(Done {
-        calls: all.len() as u64,
-        calls_per_s: all.len() as f64 / seconds,
-        p50_ms: quantile(&all, 0.5),
-        p99_ms: quantile(&all, 0.99),
-    })
+    /// Of each connection, with the server that it was to.
+    micros: Vec<(usize, Vec<u32>)>,
 }
 
 /// One connection and its caller.

@@ -1,6 +1,6 @@
 //! PostgreSQL with a table of limits and a table of slots, as one would write it: lock the limit's row, count its
 //! slots, insert one more if there is room, commit; later delete it. Driven by `pgbench`, with its default settings
-//! but for a connection more: every commit is flushed.
+//! but for a connection more: every commit is flushed. It also keeps our own journals, where that is what is measured.
 
 use std::{
     fs,
@@ -99,16 +99,21 @@ impl Postgres {
         Ok(command)
     }
 
+    /// The URL of a journal of ours on this server.
+    pub fn journal(&self, name: &str) -> String {
+        format!("postgres://bench@127.0.0.1:{}/postgres?schema={name}", self.port)
+    }
+
     /// So many limits of a hundred.
     pub fn row_locks(&self, limits: u64) -> Result<RowLocks<'_>, Trouble> {
         self.say(&format!(
-            "CREATE TABLE limits (name text PRIMARY KEY, capacity int NOT NULL);
-             CREATE TABLE slots (id text PRIMARY KEY, name text NOT NULL REFERENCES limits, expires timestamptz NOT NULL);
-             CREATE INDEX ON slots (name);
-             CREATE TABLE refused (id text);
-             INSERT INTO limits SELECT 'limit-' || n, 100 FROM generate_series(1, {limits}) n"
+            "CREATE TABLE IF NOT EXISTS limits (name text PRIMARY KEY, capacity int NOT NULL);
+             CREATE TABLE IF NOT EXISTS slots
+                 (id text PRIMARY KEY, name text NOT NULL REFERENCES limits, expires timestamptz NOT NULL);
+             CREATE INDEX IF NOT EXISTS slots_by_limit ON slots (name);
+             INSERT INTO limits SELECT 'limit-' || n, 100 FROM generate_series(1, {limits}) n ON CONFLICT DO NOTHING"
         ))?;
-        let script = self.folder.path().join("row-locks.sql");
+        let script = self.folder.path().join(format!("row-locks-{limits}.sql"));
         fs::write(&script, row_lock_script(limits))?;
         Ok(RowLocks { postgres: self, script })
     }
