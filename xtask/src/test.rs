@@ -4,6 +4,7 @@
 //! was built with: release speed with debug assertions. The linter and the documentation share their own, cheaper
 //! pass. A harness that hunts faults is run a second time with a fault planted, and has to see it.
 
+mod copied;
 mod examples;
 mod needs;
 mod step;
@@ -22,11 +23,14 @@ use self::{
 const BY_NAME: &[&str] = &[
     "sdk",
     "workflows",
+    "workflows-postgres",
     "studio",
     "examples",
     "front-page",
     "runs",
     "runs-see",
+    "runs-postgres",
+    "copied",
     "hosted",
     "nodes",
     "nodes-see",

@@ -9,8 +9,10 @@ mod events;
 mod health;
 mod judge;
 pub(crate) mod route;
+// Not only for `Far`: the server believes the same when it calls apps.
 #[cfg(feature = "tls")]
-mod tls;
+#[doc(hidden)]
+pub mod tls;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -91,10 +93,8 @@ impl Far {
             .user_agent(concat!("maitred/", env!("CARGO_PKG_VERSION")));
         #[cfg(feature = "tls")]
         {
-            builder = builder.tls_backend_preconfigured(match base.scheme() {
-                "https" => tls::believing_in(options.roots.as_deref())?,
-                _ => tls::believing_nobody()?,
-            });
+            let believed = tls::of_scheme(base.scheme(), options.roots.as_deref())?;
+            builder = builder.tls_backend_preconfigured(believed);
         }
         if is_loopback(&base) {
             builder = builder.no_proxy();

@@ -12,6 +12,8 @@
 //! ```
 //!
 //! A notice that was lost is therefore 15 s late at the most; one that comes twice only makes a run look once more.
+//! Waits that ended are not among what is true, so of these the history's last thousand are looked at, when the stream
+//! begins; what that does not find, the run finds within the hour, when it looks by itself.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,9 +23,12 @@ use std::{
 
 use maitred::{
     Maitred,
-    api::{HoldMode, LiveEvent, Problem, RunInfo, SlotInfo, SlotState},
+    api::{Answer, Call, EndedSlot, HoldMode, LiveEvent, Problem, RunInfo, SlotInfo, SlotState},
 };
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval_at},
+};
 
 use crate::{
     host::{Delivery, Notice, RunHost},
@@ -34,6 +39,10 @@ use crate::{
 const COMPARE_EVERY: Duration = Duration::from_secs(15);
 /// How long to wait before a limiter that did not answer is asked again.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// Ends that are looked at when the stream begins, and how often, since the history is filled behind the journal.
+const ENDS: u32 = 1_000;
+const LOOKS_MOST: usize = 50;
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Keeps the limiter and an engine of one mind: grants go into the inboxes of runs, ends of runs to the limiter.
 /// [`Workflows`](crate::Workflows) have one; whoever hosts runs on another engine starts one for it.
@@ -67,6 +76,9 @@ impl<H: RunHost> Deliverer<H> {
         let mut events = self.maitred.events().await?;
         let mut due = interval_at(Instant::now(), COMPARE_EVERY);
         due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // Beside, so that no grant waits for it. It ends with the stream.
+        let mut missed = JoinSet::new();
+        missed.spawn(tell_missed(self.maitred.clone(), Arc::clone(&self.host)));
         loop {
             tokio::select! {
                 biased;
@@ -153,6 +165,35 @@ impl<H: RunHost> Deliverer<H> {
         let reserved: HashSet<&String> = in_state(SlotState::Reserved).collect();
         self.delivered.retain(|slot, _| reserved.contains(slot));
     }
+}
+
+async fn tell_missed(maitred: Maitred, host: Arc<impl RunHost>) {
+    for notice in waits_that_ended(maitred).await {
+        host.deliver(&notice).await;
+    }
+}
+
+/// Of the last ends, those that a run may be waiting to hear of.
+async fn waits_that_ended(maitred: Maitred) -> Vec<Notice> {
+    let mut head = None;
+    for _ in 0..LOOKS_MOST {
+        let all =
+            Call::History { limit: None, slot: None, run: None, label: None, before: None, most: Some(ENDS) };
+        let Ok(Answer::History(history)) = maitred.call(all).await else { break };
+        let head = *head.get_or_insert(history.reach.filled_to + history.reach.lag);
+        if history.reach.filled_to >= head {
+            return history.ends.iter().filter_map(ended_wait).collect();
+        }
+        tokio::time::sleep(LOOK_AGAIN_AFTER).await;
+    }
+    Vec::new()
+}
+
+/// Of a run that was ended nobody waits any more.
+fn ended_wait(end: &EndedSlot) -> Option<Notice> {
+    let was_waiting = matches!(end.was.as_str(), "queued" | "reserved") && end.state != SlotState::RunEnded;
+    let ticket = Ticket::of_slot(&end.slot).filter(|_| was_waiting)?;
+    Some(notice(&ticket, &end.limits.first()?.limit))
 }
 
 fn ends_with_its_run(slot: &SlotInfo) -> bool {

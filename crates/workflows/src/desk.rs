@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
+use crate::names::actor;
+
 /// The activities. Their names and what they take and say stand in the histories of runs: never change one, add another.
 pub const ACQUIRE: &str = "maitred.acquire";
 pub const CONFIRM: &str = "maitred.confirm";
@@ -73,31 +75,31 @@ impl Desk {
         let confirm = Arc::clone(&desk);
         let last_look = Arc::clone(&desk);
         ActivityRegistry::builder()
-            .register_typed(ACQUIRE, move |_: ActivityContext, fields: AcquireFields| {
+            .register_typed(ACQUIRE, move |run: ActivityContext, fields: AcquireFields| {
                 let desk = Arc::clone(&acquire);
-                async move { Ok::<Said, String>(desk.acquire(fields).await) }
+                async move { Ok::<Said, String>(desk.acquire(run.instance_id(), fields).await) }
             })
-            .register_typed(CONFIRM, move |_: ActivityContext, slot: String| {
+            .register_typed(CONFIRM, move |run: ActivityContext, slot: String| {
                 let desk = Arc::clone(&confirm);
-                async move { Ok::<Said, String>(desk.confirm(slot).await) }
+                async move { Ok::<Said, String>(desk.confirm(run.instance_id(), slot).await) }
             })
-            .register_typed(LAST_LOOK, move |_: ActivityContext, slot: String| {
+            .register_typed(LAST_LOOK, move |run: ActivityContext, slot: String| {
                 let desk = Arc::clone(&last_look);
-                async move { Ok::<Said, String>(desk.last_look(slot).await) }
+                async move { Ok::<Said, String>(desk.last_look(run.instance_id(), slot).await) }
             })
-            .register_typed(RELEASE, move |_: ActivityContext, slot: String| {
+            .register_typed(RELEASE, move |run: ActivityContext, slot: String| {
                 let desk = Arc::clone(&desk);
-                async move { Ok::<Said, String>(desk.release(slot).await) }
+                async move { Ok::<Said, String>(desk.release(run.instance_id(), slot).await) }
             })
             .build()
     }
 
     /// A slot that is free is confirmed at once: whoever asks is there to hear it.
-    pub async fn acquire(&self, fields: AcquireFields) -> Said {
+    async fn acquire(&self, run: &str, fields: AcquireFields) -> Said {
         let waits = fields.timeout.whole_number() != Some(0);
         let slot = fields.slot.clone().unwrap_or_default();
-        match self.ask(Call::Acquire(fields)).await {
-            Said::Slot { state: SlotState::Reserved, .. } => self.confirm(slot).await,
+        match self.ask(run, Call::Acquire(fields)).await {
+            Said::Slot { state: SlotState::Reserved, .. } => self.confirm(run, slot).await,
             Said::Slot { state, .. } if waits && is_over(state) => {
                 Said::UsedBefore { suffix: uuid::Uuid::new_v4().simple().to_string() }
             }
@@ -105,25 +107,26 @@ impl Desk {
         }
     }
 
-    async fn confirm(&self, slot: String) -> Said {
-        self.ask(Call::Confirm { slot }).await
+    async fn confirm(&self, run: &str, slot: String) -> Said {
+        self.ask(run, Call::Confirm { slot }).await
     }
 
     /// When the run's time is up: it has the slot after all, or it does not want it any more.
-    async fn last_look(&self, slot: String) -> Said {
-        match self.confirm(slot.clone()).await {
+    async fn last_look(&self, run: &str, slot: String) -> Said {
+        match self.confirm(run, slot.clone()).await {
             Said::Slot { state: SlotState::Queued | SlotState::Reserved, .. } => {
-                self.ask(Call::Leave { slot }).await
+                self.ask(run, Call::Leave { slot }).await
             }
             said => said,
         }
     }
 
-    async fn release(&self, slot: String) -> Said {
-        self.ask(Call::Release { slot }).await
+    async fn release(&self, run: &str, slot: String) -> Said {
+        self.ask(run, Call::Release { slot }).await
     }
 
-    async fn ask(&self, call: Call) -> Said {
+    /// In the name of a run: the limiter's record says who did it.
+    async fn ask(&self, run: &str, call: Call) -> Said {
         let _looking = match self.is_away.load(Ordering::Relaxed) {
             true => match self.looking.try_lock() {
                 Ok(looking) => Some(looking),
@@ -131,7 +134,8 @@ impl Desk {
             },
             false => None,
         };
-        let answered = tokio::time::timeout(ANSWER_WITHIN, self.maitred.call(call)).await;
+        let maitred = self.maitred.clone().by(actor(run));
+        let answered = tokio::time::timeout(ANSWER_WITHIN, maitred.call(call)).await;
         let said = match answered {
             Ok(Ok(answer)) => said(answer),
             Ok(Err(problem)) if is_no_answer(&problem) => Said::Away(problem.to_string()),

@@ -56,6 +56,11 @@ pub fn limit_of_inbox(inbox: &str) -> Option<&str> {
     Some(inbox.strip_prefix(HOOK)?.rsplit_once(BETWEEN)?.0)
 }
 
+/// The run as the limiter's record names whoever acts: the engine takes longer and stranger ids than that does.
+pub fn actor(run: &str) -> String {
+    run.chars().filter(char::is_ascii_graphic).take(200).collect()
+}
+
 /// The limit of a serial workflow.
 pub fn serial_limit(workflow: &str) -> String {
     format!("serial.{workflow}")

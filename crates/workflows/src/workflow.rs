@@ -13,6 +13,7 @@ use crate::{
     acquire::{AcquireSlot, question},
     desk::{RELEASE, Said, TAG},
     error::SlotError,
+    names::actor,
 };
 
 /// The first pause when the limiter is away, and the longest.
@@ -173,6 +174,7 @@ impl Step {
     pub async fn release_slot(&self, slot: &str) -> Result<Released, Problem> {
         let wrong =
             |error| Problem::new(Reason::InvalidId, format!("slot \"{}\": {error}", slot.escape_debug()));
-        self.maitred.release(&SlotId::parse(slot).map_err(wrong)?).await
+        let maitred = self.maitred.clone().by(actor(self.context.instance_id()));
+        maitred.release(&SlotId::parse(slot).map_err(wrong)?).await
     }
 }

@@ -17,7 +17,7 @@ use clap::Parser;
 use common::*;
 use maitred::{Maitred, NodeOptions};
 use maitred_server::serve::{ServeOptions, serve as serve_until_it_ends};
-use maitred_workflows::{Workflow, Workflows, duroxide, sqlite};
+use maitred_workflows::{Store, Workflow, Workflows, duroxide, sqlite};
 use serde_json::json;
 
 struct Process(Child);
@@ -64,6 +64,15 @@ async fn limiter(url: Option<&str>) -> Maitred {
     }
 }
 
+/// In a database, or in a file.
+async fn runs() -> Store {
+    match env::var("RUNS") {
+        #[cfg(feature = "postgres")]
+        Ok(url) => maitred_workflows::postgres(&url, "runs").await.unwrap(),
+        _ => sqlite("runs.db").await.unwrap(),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a process of the other tests"]
 async fn host() {
@@ -82,7 +91,7 @@ async fn host() {
                 .unwrap();
             Ok(())
         })
-        .start(sqlite("runs.db").await.unwrap())
+        .start(runs().await)
         .await
         .unwrap();
     std::future::pending::<()>().await;
@@ -193,4 +202,41 @@ async fn far_server_and_host_are_killed_in_turns() {
     .await;
     host.kill();
     server.kill();
+}
+
+/// Two hosts share their runs. One is killed while they wait, and the other goes on with all of them.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgres_one_of_two_hosts_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let database = tokio::task::spawn_blocking(maitred_testbed::Postgres::start).await.unwrap().unwrap();
+    let addr = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let (url, runs) = (format!("http://{addr}"), common::database(&database));
+    let _server = Process::start("server", folder, &[("LISTEN", addr.as_str())]);
+    let settings = [("URL", url.as_str()), ("RUNS", runs.as_str())];
+    let [first, second] = [(); 2].map(|()| Process::start("host", folder, &settings));
+    let store = maitred_workflows::postgres(&runs, "runs").await.unwrap();
+    let looker = Looker(duroxide::Client::new(store));
+    let names = ["a", "b", "c", "d"];
+    for run in names {
+        looker.start(run).await;
+        if run == "a" {
+            until_dialled(folder, run).await;
+        } else {
+            looker.until_waiting(run).await;
+        }
+    }
+    looker.end_call("a").await;
+    until_dialled(folder, "b").await;
+    first.kill();
+    for (run, next) in [("b", Some("c")), ("c", Some("d")), ("d", None)] {
+        looker.end_call(run).await;
+        if let Some(next) = next {
+            until_dialled(folder, next).await;
+        }
+    }
+    second.kill();
+    let slots = Maitred::connect(&url).unwrap().limit_slots(VOICE).await.unwrap();
+    assert!(slots.holders.is_empty() && slots.queue.is_empty(), "{slots:?}");
 }

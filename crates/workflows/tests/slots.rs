@@ -150,6 +150,11 @@ async fn a_slot_is_released_in_a_step_and_only_once(world: World) {
         workflows.start(workflow, run, &held).await.unwrap();
         assert_eq!(answer(&workflows, run).await, json!(released), "{run}");
     }
+    assert_eq!(world.released_by(VOICE, 1).await, ["one"], "the record says who did");
+    workflows.start("take", "holds-again", &json!({})).await.unwrap();
+    workflows.start("free", "four", &slot(&workflows, "holds-again").await).await.unwrap();
+    assert_eq!(answer(&workflows, "four").await, json!(true));
+    assert_eq!(world.released_by(VOICE, 2).await, ["four", "one"]);
     workflows.start("free", "no-id", &"spaces are no id").await.unwrap();
     assert!(error(&workflows, "no-id").await.contains("invalid_id"));
 }

@@ -60,6 +60,7 @@ near_and_far! {
     a_question_whose_answer_was_lost_is_asked_again_with_the_same_slot
     an_id_of_an_earlier_life_is_not_taken_for_this_one
     what_was_lost_is_found_by_comparing
+    a_wait_that_ended_unheard_is_told_when_somebody_listens
 }
 
 async fn a_question_whose_answer_was_lost_is_asked_again_with_the_same_slot(world: World) {
@@ -156,4 +157,24 @@ async fn what_was_lost_is_found_by_comparing(world: World) {
     limiter.release(&"wf/next/1/1".parse().unwrap()).await.unwrap();
     world.until(VOICE, (0, 1, 0)).await;
     working.abort();
+}
+
+async fn a_wait_that_ended_unheard_is_told_when_somebody_listens(world: World) {
+    let workflows = world.start(1).await;
+    workflows.start("take", "holds", &json!({})).await.unwrap();
+    let held = slot(&workflows, "holds").await;
+    for run in ["waits", "stays"] {
+        workflows.start("take", run, &json!({})).await.unwrap();
+        until_waiting(&workflows, run).await;
+    }
+    workflows.stop(MINUTE).await;
+    world.observer().call(Call::Leave { slot: "wf/waits/1/1".to_owned() }).await.unwrap();
+
+    let workflows = world.start(1).await;
+    let error = error(&workflows, "waits").await;
+    assert!(error.contains("left") && error.contains(VOICE), "{error}");
+    assert_eq!(hooks(&workflows.run("waits").await.unwrap()), [(HOOK, StepState::Failed)]);
+    assert_eq!(hooks(&workflows.run("stays").await.unwrap()), [(HOOK, StepState::Open)]);
+    world.observer().release(&held.parse().unwrap()).await.unwrap();
+    slot(&workflows, "stays").await;
 }

@@ -1,20 +1,6 @@
 //! Hosts the workflows, and starts them when somebody posts.
 //!
-//! ```sh
-//! cargo run -p calls
-//! curl -X POST localhost:8080/place_call/call-81 -d '{"callId":"ana"}'
-//! curl localhost:8080/runs/call-81                                        # its steps, its output
-//! curl -X POST localhost:8080/call_ended/call-81-ended -d '{"slotId":"wf/call-81/1/1"}'
-//! curl -X POST localhost:8080/export_report/report-7 -d '{"reportId":"2026-11"}'
-//! curl -X DELETE localhost:8080/runs/call-82                              # cancels it
-//! ```
-//!
-//! | variable | |
-//! |---|---|
-//! | `MAITRED_URL` | the limiter's server; without it the limiter is in this process, in `./maitred-data` |
-//! | `RUNS` | the file that runs are kept in, `./runs.db` |
-//! | `CALLS` | the folder that plays the telephone provider, `./calls` |
-//! | `LISTEN` | where it listens, `127.0.0.1:8080` |
+//! See README.md for its routes and variables.
 #![forbid(unsafe_code)]
 
 mod programs;

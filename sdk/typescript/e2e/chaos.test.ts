@@ -1,6 +1,7 @@
 /**
  * Calls over kills of app and server, at times from a seed: every call is placed, each with one slot, and never more at
- * once than the capacity. By hand: `CHAOS_RUNS=100 CHAOS_KILLS=10 npm run e2e -- chaos`.
+ * once than the capacity. By hand: `CHAOS_RUNS=100 CHAOS_KILLS=10 npm run e2e -- chaos`, with `WORKFLOW_POSTGRES_URL` for
+ * runs in that database: nothing is mended there.
  */
 import { expect, it } from 'vitest';
 import { eventually, pause } from './support/process.js';

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { edit } from './support/folder.js';
+import { edit, example } from './support/folder.js';
 import { eventually } from './support/process.js';
 import { Rig } from './support/rig.js';
 
@@ -35,6 +35,32 @@ async function waiting(): Promise<{ held: string; run: string; slot: string }> {
 }
 
 const callEnded = async (slotId: string) => rig.output(await rig.start('call-ended', { slotId }));
+
+/** What the README tells a newcomer to type. */
+const blocks = [...readFileSync(join(example, 'README.md'), 'utf8').matchAll(/```sh\n([^]*?)```/g)].map(([, text]) => text!);
+const commands = (words: string) => blocks.find((block) => block.includes(words))!.trim().split('\n');
+
+describe('the README of the example', () => {
+  /** Typed as it stands there, at the ports that are free here. */
+  it('shows a call that waits for another, and goes on when that ends', async () => {
+    const [first, second, slots, hooks] = commands('limits slots voice-calls') as [string, string, string, string];
+    await rig.type(first);
+    const held = await eventually('the first call has the line', async () => /busy\s+(\S+)/.exec(await rig.type(slots))?.[1]);
+    const { run } = JSON.parse(await rig.type(second)) as { run: string };
+    await eventually('the second waits', async () => /queued.*call-82/.test(await rig.type(slots)));
+    expect(await rig.type(slots)).toMatch(/busy.*call-81/);
+    expect(await eventually('so the engine says', () => rig.type(hooks))).toContain('Esperando hueco · voice-calls');
+
+    const [ended, look] = commands('call-ended') as [string, string];
+    await rig.type(ended.replace('SLOT', held));
+    const seen = await eventually('it goes on', async () => {
+      const answer = await rig.type(look.replace('RUN', run));
+      return answer.includes('completed') && answer;
+    });
+    expect(JSON.parse(seen)).toMatchObject({ run, status: 'completed', output: { slotId: expect.stringMatching(/^[0-9a-f-]+$/) } });
+    expect(await rig.type(slots)).toMatch(/busy.*call-82/);
+  });
+});
 
 describe('a call that waits for another', () => {
   it('goes on when the other workflow gives the slot back', async () => {
@@ -184,6 +210,20 @@ describe('other workflows', () => {
     expect(await rig.output(lost)).toEqual({ lost: 'left' });
     await rig.maitred.release('taken');
     expect(await probe({ limit: 'probe' })).toMatchObject({ released: [true, false] });
+  });
+
+  it('hear of an end that the server did not live to tell', async () => {
+    await rig.maitred.slots.ask('probe', { slot: 'held', run: 'by-hand' });
+    await rig.maitred.slots.confirm('held');
+    const lost = await rig.start('probe', { limit: 'probe' });
+    const slot = await rig.slotOf(lost, 'queued');
+    await eventually('it waits on its hook', async () => rig.hasHook(slot));
+    await rig.app.kill();
+    await rig.maitred.slots.leave(slot);
+    await rig.server.kill();
+    await rig.server.start();
+    await rig.app.start();
+    expect(await rig.output(lost)).toEqual({ lost: 'left' });
   });
 
   it('run one at a time, whole, in the order in which they were started', async () => {

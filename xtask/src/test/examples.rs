@@ -76,13 +76,18 @@ fn new_project(folder: &Path) -> Result<PathBuf, String> {
     let dependencies =
         between(&readme, "```toml\n[dependencies]\n", "```").ok_or("the README has no [dependencies]")?;
     let library = format!("path = {:?}", root.join("crates/maitred"));
-    let workspace = read(&root.join("Cargo.toml"))?;
-    let profiles = workspace.find("[profile.").map_or("", |at| &workspace[at..]);
+    let profiles = profiles()?;
     let manifest = read(&project.join("Cargo.toml"))?;
     let dependencies = dependencies.replace("path = \"crates/maitred\"", &library);
     write(&project.join("Cargo.toml"), &format!("{manifest}{dependencies}\n[workspace]\n\n{profiles}"))?;
     write(&project.join("Cargo.lock"), &read(&root.join("Cargo.lock"))?)?;
     Ok(project)
+}
+
+/// As the workspace sets them.
+pub fn profiles() -> Result<String, String> {
+    let workspace = read(&binary::root().join("Cargo.toml"))?;
+    Ok(workspace.find("[profile.").map_or("", |at| &workspace[at..]).to_owned())
 }
 
 struct Page {
@@ -111,20 +116,20 @@ impl Page {
     }
 }
 
-fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+pub fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(start)?;
     rest.split_once(end).map(|(inner, _)| inner)
 }
 
 /// Where this executable's profile puts what it builds.
-fn built() -> Result<PathBuf, Failure> {
+pub fn built() -> Result<PathBuf, Failure> {
     let exe = std::env::current_exe().ok();
     let folder = exe.as_deref().and_then(Path::parent).map(Path::to_owned);
     folder.ok_or_else(|| failed("this executable does not know where it is".to_owned()))
 }
 
 /// What it prints, if it succeeds.
-fn said(command: &mut Command) -> Result<String, String> {
+pub fn said(command: &mut Command) -> Result<String, String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -134,10 +139,10 @@ fn said(command: &mut Command) -> Result<String, String> {
     }
 }
 
-fn read(file: &Path) -> Result<String, String> {
+pub fn read(file: &Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), String> {
+pub fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }

@@ -7,7 +7,9 @@ use std::{
     thread,
 };
 
-use super::{examples, needs::NEEDS, studio, tally::Tally};
+use maitred_testbed::Postgres;
+
+use super::{copied, examples, needs::NEEDS, studio, tally::Tally};
 use crate::{binary, tidy};
 
 pub struct Step {
@@ -43,6 +45,11 @@ pub const STEPS: &[Step] = &[
         run: workflows,
     },
     Step {
+        name: "workflows-postgres",
+        what: "calls over kills of app and server, with the DevKit's runs in a PostgreSQL",
+        run: workflows_postgres,
+    },
+    Step {
         name: "studio",
         what: "the web UI: fresh, small, and its stories in a browser against the server",
         run: studio::run,
@@ -72,6 +79,16 @@ pub const STEPS: &[Step] = &[
         name: "runs",
         what: "20 runs, 4 kills of their program and of the server: each dials once, never too many at once",
         run: runs,
+    },
+    Step {
+        name: "runs-postgres",
+        what: "waits, cancels, serial workflows, kill -9 of one of two programs, with runs in a PostgreSQL",
+        run: runs_postgres,
+    },
+    Step {
+        name: "copied",
+        what: "the workflows' example, copied elsewhere by the README's commands, with its limit changed, runs",
+        run: copied::run,
     },
     Step { name: "runs-see", what: "the workflow runs see a limit that lets too many in", run: runs_see },
     Step {
@@ -127,21 +144,30 @@ fn judge() -> Result<Tally, Failure> {
 }
 
 fn sdk() -> Result<Tally, Failure> {
-    npm_run("sdk/typescript", &["build", "check", "lint:package", "test"])
+    npm_run(&["build", "check", "lint:package", "test"], &[])
 }
 
 fn workflows() -> Result<Tally, Failure> {
-    npm_run("sdk/typescript", &["build", "e2e"])
+    npm_run(&["build", "e2e"], &[])
 }
 
-/// Scripts of a package, which is installed first unless it was. Their tests start the server.
-fn npm_run(folder: &str, scripts: &[&str]) -> Result<Tally, Failure> {
+fn workflows_postgres() -> Result<Tally, Failure> {
+    let database = Postgres::start().map_err(failed)?;
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", database.port());
+    npm_run(&["build", "e2e -- chaos"], &[("WORKFLOW_POSTGRES_URL", &url)])
+}
+
+/// Scripts of the TypeScript package, which is installed first unless it was. Their tests start the server.
+fn npm_run(scripts: &[&str], settings: &[(&str, &str)]) -> Result<Tally, Failure> {
+    const FOLDER: &str = "sdk/typescript";
     let server = binary::build().map_err(failed)?;
-    if !binary::root().join(folder).join("node_modules").exists() {
-        one(binary::npm(folder).arg("ci"))?;
+    if !binary::root().join(FOLDER).join("node_modules").exists() {
+        one(binary::npm(FOLDER).arg("ci"))?;
     }
     for script in scripts {
-        one(binary::npm(folder).args(["run", script]).env("MAITRED_BIN", &server))?;
+        let mut npm = binary::npm(FOLDER);
+        npm.arg("run").args(script.split(' ')).env("MAITRED_BIN", &server).envs(settings.iter().copied());
+        one(&mut npm)?;
     }
     Ok(Tally::passed(scripts.len()))
 }
@@ -203,6 +229,15 @@ fn hosted() -> Result<Tally, Failure> {
 
 fn runs() -> Result<Tally, Failure> {
     one(&mut this(&["workflows", "--runs=20", "--kills=4"]))
+}
+
+/// Those tests of the library that its feature adds. Beside the task runner, so that what both need has the same
+/// features.
+fn runs_postgres() -> Result<Tally, Failure> {
+    let library = ["--package", "xtask", "--package", "maitred-workflows"];
+    let feature = ["--features", "maitred-workflows/postgres"];
+    let files = ["--test", "slots", "--test", "programs", "--test", "trouble", "--test", "kill"];
+    nextest(&[&library[..], &feature, &files, &["-E", "test(on_postgres)"]].concat())
 }
 
 fn runs_see() -> Result<Tally, Failure> {

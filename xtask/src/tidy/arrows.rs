@@ -38,7 +38,7 @@ const CRATES: &[Crate] = &[
         tests_know: &[SERVER, TESTBED],
     },
     Crate { folder: "crates/tasks", may_know: &[LIBRARY], tests_know: &[SERVER] },
-    Crate { folder: "crates/workflows", may_know: &[LIBRARY], tests_know: &[SERVER] },
+    Crate { folder: "crates/workflows", may_know: &[LIBRARY], tests_know: &[SERVER, TESTBED] },
     Crate { folder: "crates/server", may_know: &[LIBRARY, API, TASKS, WORKFLOWS], tests_know: &[TESTBED] },
     // A project to copy.
     Crate { folder: "examples/workflows", may_know: &[LIBRARY, WORKFLOWS], tests_know: &[] },

@@ -11,17 +11,23 @@ use rustls::{
 };
 use rustls_platform_verifier::Verifier;
 
-/// For a server that speaks TLS.
-pub fn believing_in(roots: Option<&Path>) -> Result<ClientConfig, Problem> {
+/// What a client of this scheme needs: `https` the platform's roots, if there are any, and those of a PEM file; without
+/// TLS nobody is believed, and the platform's roots need not be there.
+///
+/// # Errors
+/// The file has no certificates, or there are no roots at all.
+pub fn of_scheme(scheme: &str, roots: Option<&Path>) -> Result<ClientConfig, Problem> {
+    match scheme {
+        "https" => believing_in(roots),
+        _ => Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth()),
+    }
+}
+
+fn believing_in(roots: Option<&Path>) -> Result<ClientConfig, Problem> {
     let own = roots.map(read).transpose()?.unwrap_or_default();
     let verifier = Verifier::new_with_extra_roots(own, Arc::new(ring::default_provider()));
     let verifier: Arc<dyn ServerCertVerifier> = Arc::new(verifier.map_err(unusable)?);
     Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-}
-
-/// For a server without TLS: nobody is believed, and the platform's roots need not be there.
-pub fn believing_nobody() -> Result<ClientConfig, Problem> {
-    Ok(builder()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
 }
 
 fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, Problem> {

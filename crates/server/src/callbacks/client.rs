@@ -82,9 +82,8 @@ pub struct App {
 
 impl App {
     pub fn new(target: Target, numbers: CallbackNumbers) -> reqwest::Result<Self> {
-        // A client that is given no provider takes that of the process. Where there is one already, that one stays.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
+            .tls_backend_preconfigured(target.believed.clone())
             .connect_timeout(CONNECT_WITHIN)
             .timeout(ANSWER_WITHIN)
             .redirect(Policy::none())

@@ -1,8 +1,15 @@
 //! `[callbacks.NAME]` of `maitred.toml`: which app is called, and how it knows that it is us.
 
-use std::{collections::BTreeMap, env, net::IpAddr, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    env,
+    net::IpAddr,
+    path::{Path, PathBuf},
+};
 
+use maitred::far::tls;
 use reqwest::Url;
+use rustls::ClientConfig;
 use serde::Deserialize;
 
 use super::Network;
@@ -27,6 +34,8 @@ pub struct TargetFields {
     pub secret_env: Option<String>,
     /// Or a file of mode 600 that has it.
     pub secret_file: Option<PathBuf>,
+    /// A PEM file with roots to believe beside the platform's, for `https` with a certificate of one's own making.
+    pub ca: Option<PathBuf>,
 }
 
 /// An app that can be called: everything about it has been checked.
@@ -38,6 +47,8 @@ pub struct Target {
     pub runs: String,
     pub network: Network,
     pub secret: Secret,
+    /// Whom to believe that they are the app.
+    pub believed: ClientConfig,
 }
 
 /// Never shown.
@@ -71,7 +82,18 @@ fn target(
         return Err(wrong("runs", "it is empty; allowed: what the app's run ids begin with".to_owned()));
     }
     let namespace = fields.namespace.clone().unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
-    Ok(Target { name: name.to_owned(), url, namespace, runs, network, secret })
+    let believed = believed(&url, fields.ca.as_deref()).map_err(|why| wrong("ca", why))?;
+    Ok(Target { name: name.to_owned(), url, namespace, runs, network, secret, believed })
+}
+
+fn believed(url: &Url, ca: Option<&Path>) -> Result<ClientConfig, String> {
+    if ca.is_some() && url.scheme() != "https" {
+        return Err(format!(
+            "nobody shows a certificate over `{}`; use `https`, or leave it out",
+            url.scheme()
+        ));
+    }
+    tls::of_scheme(url.scheme(), ca).map_err(|problem| problem.message)
 }
 
 /// The parser writes `0x7f.1` and its like as the addresses they mean, so that what is checked is what is called.
@@ -176,6 +198,26 @@ mod tests {
             let error = error(url, network, Some(SECRET));
             assert!(error.starts_with("callback `voice`: url: "), "{url}: {error}");
         }
+    }
+
+    #[test]
+    fn roots_are_for_https_and_have_certificates() {
+        let of = |url: &str, ca: &std::path::Path| {
+            let network = if url.starts_with("https") { Network::Public } else { Network::Loopback };
+            let (url, ca) = (url.to_owned(), Some(ca.to_owned()));
+            let fields = TargetFields { url, ca, network, ..TargetFields::default() };
+            target("voice", &fields, |_| Some(SECRET.to_owned())).err().unwrap_or_default()
+        };
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let refused = of("http://127.0.0.1:3000/x", file.path());
+        assert!(
+            refused.starts_with("callback `voice`: ca: ") && refused.contains("use `https`"),
+            "{refused}"
+        );
+        let empty = of("https://app.example/x", file.path());
+        assert!(empty.starts_with("callback `voice`: ca: ") && empty.contains("no certificate"), "{empty}");
+        let missing = of("https://app.example/x", "no-such.pem".as_ref());
+        assert!(missing.contains("no-such.pem cannot be read"), "{missing}");
     }
 
     #[test]

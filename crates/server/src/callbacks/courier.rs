@@ -16,7 +16,7 @@ use super::{
     client::App,
     notice::{About, Notice},
     numbers::OpenNotice,
-    survey,
+    past, survey,
 };
 
 const LOOK_EVERY: Duration = Duration::from_secs(15);
@@ -59,6 +59,7 @@ pub struct Courier {
     open: BTreeMap<String, Open>,
     notices: JoinSet<String>,
     look: JoinSet<()>,
+    look_back: JoinSet<()>,
     found_to: mpsc::Sender<About>,
     found: mpsc::Receiver<About>,
 }
@@ -74,8 +75,8 @@ impl Courier {
         let context = Context { namespace: Some(namespace), by: Some(BY.to_owned()), ..Context::default() };
         let (found_to, found) = mpsc::channel(FOUND_AHEAD);
         let ways = Arc::new(Ways { node, context, apps, numbers });
-        let (notices, look) = (JoinSet::new(), JoinSet::new());
-        Self { ways, open: BTreeMap::new(), notices, look, found_to, found }
+        let (notices, look, look_back) = (JoinSet::new(), JoinSet::new(), JoinSet::new());
+        Self { ways, open: BTreeMap::new(), notices, look, look_back, found_to, found }
     }
 
     /// As long as the node runs.
@@ -95,8 +96,9 @@ impl Courier {
         }
     }
 
-    /// Until the events end. The first look comes at once: what happened before is found by it.
+    /// Until the events end. What happened before is found by a look back, and by the first look, which comes at once.
     async fn follow(&mut self, mut events: LiveEvents) -> Ended {
+        self.look_back().await;
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -112,8 +114,16 @@ impl Courier {
                 Some(about) = self.found.recv() => self.open(about, Duration::ZERO),
                 Some(closed) = self.notices.join_next() => self.close(closed.ok()),
                 Some(_) = self.look.join_next() => {}
+                Some(_) = self.look_back.join_next() => {}
             }
         }
+    }
+
+    /// In place of the look back that is still under way, if there is one.
+    async fn look_back(&mut self) {
+        let head = self.ways.node.health().await.revision;
+        self.look_back = JoinSet::new();
+        self.look_back.spawn(past::look_back(Arc::clone(&self.ways), head, self.found_to.clone()));
     }
 
     fn look_around(&mut self) {

@@ -16,8 +16,9 @@
 //! asked for the states of all runs that wait, have a reservation, or hold a slot for as long as they run.
 //!
 //! Why it is right: a notice carries nothing. The woken run asks the limiter for its slot's state, so a notice that is
-//! late, doubled or wrong does no harm, and one that is lost is made up for by the next look, which finds every
-//! reservation anew. So nothing here is remembered over a restart, and on a shared journal every node may do all of it.
+//! late, doubled or wrong does no harm, and one that is lost is made up for: the next look finds every reservation
+//! anew, and a courier that begins to listen looks back at what ended before. So nothing here is remembered over a
+//! restart, and on a shared journal every node may do all of it.
 //! A silent app is not a run that is over: only its own word ends anything, or that of every app that the run may
 //! belong to. Nothing busy is ever ended here, except what is held for as long as its run.
 
@@ -27,6 +28,7 @@ mod courier;
 mod network;
 mod notice;
 mod numbers;
+mod past;
 mod survey;
 
 use std::{collections::BTreeMap, sync::Arc};

@@ -14,8 +14,8 @@ use super::{
 const WOKEN_AGAIN_AFTER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often the end of a slot is told. Nothing is lost if nobody hears of it: the run asks by itself when its time
-/// is up.
+/// How often the end of a slot is told, over a minute and a half. Nothing is lost if nobody hears of it: it is told
+/// again when the server starts anew, and the run asks by itself when its time is up.
 const TELL_END_MOST: u32 = 20;
 
 /// What is known of the slot when the notice is opened.

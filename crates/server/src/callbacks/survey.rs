@@ -1,13 +1,16 @@
 //! A look at everything that apps have to do with: reservations that nobody may have heard of, and runs that may be
 //! over. One at a time, page by page, so that it costs the limiter little however many runs there are.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use maitred_api::{Answer, Call, HoldMode, RunInfo, RunStatus, SlotInfo, SlotState};
 use tokio::sync::mpsc;
 
 use super::{
-    client::{App, STATES_MOST, Standing},
+    client::{STATES_MOST, Standing},
     courier::Ways,
     notice::About,
 };
@@ -63,33 +66,37 @@ fn watch(run: &RunInfo) -> Option<Watched> {
 }
 
 async fn settle(ways: &Ways, watched: &[Watched], now: u64) {
-    let mut answers: Vec<(&Arc<App>, BTreeMap<String, Standing>)> = Vec::new();
-    for app in &ways.apps {
-        let runs: Vec<String> = watched
-            .iter()
-            .filter(|watched| app.has(&watched.run))
-            .map(|watched| watched.run.clone())
-            .collect();
-        if !runs.is_empty() {
-            answers.push((app, app.states(&runs).await));
-        }
-    }
+    let runs: Vec<&str> = watched.iter().map(|watched| watched.run.as_str()).collect();
+    let standings = standings(ways, &runs).await;
     for Watched { run, asked_at } in watched {
-        let standings = answers
-            .iter()
-            .filter(|(app, _)| app.has(run))
-            .map(|(_, states)| states.get(run).copied().unwrap_or(Standing::Unknown));
+        let said = standings.get(run.as_str()).map(Vec::as_slice).unwrap_or_default();
         let is_old = now.saturating_sub(*asked_at) > KNOWN_AFTER_MS;
-        if let Some(status) = over(standings, is_old) {
+        if let Some(status) = over(said, is_old) {
             ways.end(run, status).await;
         }
     }
 }
 
+/// How these runs stand, in the word of every app that may have them. No more than [`STATES_MOST`].
+pub async fn standings<'a>(ways: &Ways, runs: &[&'a str]) -> BTreeMap<&'a str, Vec<Standing>> {
+    let mut standings: BTreeMap<&str, Vec<Standing>> = BTreeMap::new();
+    for app in &ways.apps {
+        let own: BTreeSet<&str> = runs.iter().copied().filter(|run| app.has(run)).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let said = app.states(&own.iter().map(|run| (*run).to_owned()).collect::<Vec<_>>()).await;
+        for run in own {
+            standings.entry(run).or_default().push(said.get(run).copied().unwrap_or(Standing::Unknown));
+        }
+    }
+    standings
+}
+
 /// Over, if every app that may have the run says that it has ended, or does not know it.
-fn over(standings: impl Iterator<Item = Standing>, is_old: bool) -> Option<RunStatus> {
+fn over(standings: &[Standing], is_old: bool) -> Option<RunStatus> {
     let mut ended = None;
-    for standing in standings {
+    for &standing in standings {
         match standing.ended() {
             Some(status) => ended = Some(status),
             None if standing == Standing::NotFound && is_old => ended = ended.or(Some(RunStatus::Cancelled)),
@@ -104,17 +111,16 @@ mod tests {
     use maitred_api::RunStatus;
 
     use super::{
-        Standing::{self, Completed, Failed, NotFound, Running, Unknown},
+        Standing::{Completed, Failed, NotFound, Running, Unknown},
         over,
     };
 
     #[test]
     fn only_word_of_every_app_ends_a_run() {
-        let of = |standings: &[Standing], is_old| over(standings.iter().copied(), is_old);
-        assert_eq!(of(&[Completed], false), Some(RunStatus::Succeeded));
-        assert_eq!(of(&[NotFound, Failed], true), Some(RunStatus::Failed));
-        assert_eq!(of(&[Failed, NotFound], true), Some(RunStatus::Failed));
-        assert_eq!(of(&[NotFound, NotFound], true), Some(RunStatus::Cancelled));
+        assert_eq!(over(&[Completed], false), Some(RunStatus::Succeeded));
+        assert_eq!(over(&[NotFound, Failed], true), Some(RunStatus::Failed));
+        assert_eq!(over(&[Failed, NotFound], true), Some(RunStatus::Failed));
+        assert_eq!(over(&[NotFound, NotFound], true), Some(RunStatus::Cancelled));
         for (standings, is_old) in [
             (&[NotFound][..], false),
             (&[Running], true),
@@ -123,7 +129,7 @@ mod tests {
             (&[Failed, Unknown], true),
             (&[], true),
         ] {
-            assert_eq!(of(standings, is_old), None, "{standings:?}");
+            assert_eq!(over(standings, is_old), None, "{standings:?}");
         }
     }
 }

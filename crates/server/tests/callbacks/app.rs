@@ -14,6 +14,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
     routing::post,
+    serve::Listener,
 };
 use maitred::local::{Node, NodeOptions};
 use maitred_api::{AcquireFields, Answer, Call, Context, NamedLimit, SlotState};
@@ -55,7 +56,11 @@ pub struct App {
 impl App {
     pub async fn start() -> App {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let app = App { addr: listener.local_addr().unwrap(), script: Arc::default() };
+        Self::on(listener.local_addr().unwrap(), listener)
+    }
+
+    pub fn on(addr: SocketAddr, listener: impl Listener<Addr = SocketAddr>) -> App {
+        let app = App { addr, script: Arc::default() };
         let router = Router::new().route("/maitred", post(answer)).with_state(app.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         app

@@ -14,7 +14,7 @@ async fn waiting() -> (Rig, App) {
     assert_eq!(rig.acquire("b", "wrun_b").await, SlotState::Queued);
     app.script().runs = [("wrun_a".to_owned(), "running"), ("wrun_b".to_owned(), "running")].into();
     rig.call_back(&[target(&app.url())]);
-    // Its first look comes when it listens: an end before that is not heard.
+    // Its first look comes when it listens.
     eventually("the server listens", async || app.script().asked > 0).await;
     (rig, app)
 }
@@ -92,6 +92,33 @@ async fn what_is_reserved_when_a_server_starts_is_told() {
     rig.acquire("a", "wrun_a").await;
     rig.call_back(&[target(&app.url())]);
     eventually("a is told", async || !app.told_of("a").is_empty()).await;
+}
+
+#[tokio::test]
+async fn what_ended_before_a_server_starts_is_told_to_whom_it_concerns() {
+    let (mut rig, app) = (Rig::start().await, App::start().await);
+    for (slot, run) in [("a", "wrun_a"), ("b", "wrun_b"), ("c", "wrun_c"), ("d", "wrun_d"), ("e", "batch-7")]
+    {
+        rig.acquire(slot, run).await;
+    }
+    rig.acquire_with("late", "wrun_late", |fields| fields.timeout = "5s".into()).await;
+    rig.confirm("a").await;
+    rig.advance(5_000).await;
+    for slot in ["b", "c", "d", "e"] {
+        rig.call(Call::Leave { slot: slot.to_owned() }).await;
+    }
+    rig.release("a").await;
+    let stand = [("a", "running"), ("b", "running"), ("c", "cancelled"), ("late", "running")];
+    app.script().runs = stand.map(|(run, standing)| (format!("wrun_{run}"), standing)).into();
+    rig.call_back(&[target(&app.url())]);
+    eventually("both are told", async || {
+        app.told_of("b") == ["left"] && app.told_of("late") == ["timed_out"]
+    })
+    .await;
+    eventually("and that is all", async || rig.numbers.open_notices.get() == 0).await;
+    let others = ["a", "c", "d", "e"].map(|slot| app.told_of(slot).len());
+    assert_eq!(others, [0; 4], "held, cancelled, unknown, not the app's");
+    assert_eq!(rig.numbers.runs_ended.get(), 0);
 }
 
 #[tokio::test]

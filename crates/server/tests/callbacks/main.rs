@@ -3,4 +3,5 @@
 mod app;
 mod delivery;
 mod guards;
+mod https;
 mod states;

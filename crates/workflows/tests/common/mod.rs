@@ -9,9 +9,14 @@ use std::{
 
 use maitred::{
     Client, Maitred,
+    api::{Answer, Call},
     local::{Node, NodeOptions},
 };
 use maitred_server::http::{Server, Shared};
+#[cfg(feature = "postgres")]
+use maitred_testbed::Postgres;
+#[cfg(feature = "postgres")]
+use maitred_workflows::postgres;
 use maitred_workflows::{
     Builder, Run, RunState, SlotError, Step, StepState, Store, Workflow, Workflows, sqlite,
 };
@@ -23,7 +28,7 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 pub const VOICE: &str = "voice-calls";
 pub const HOOK: &str = "Esperando hueco · voice-calls";
 
-/// Runs a test near and far: `near::NAME` and `far::NAME`.
+/// Runs a test near and far: `near::NAME` and `far::NAME`; and with runs in PostgreSQL, if that was built: `on_postgres::NAME`.
 #[macro_export]
 macro_rules! near_and_far {
     ($($name:ident)*) => {
@@ -39,6 +44,13 @@ macro_rules! near_and_far {
                 super::$name($crate::common::World::far().await).await;
             })*
         }
+        #[cfg(feature = "postgres")]
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name($crate::common::World::on_postgres().await).await;
+            })*
+        }
     };
 }
 
@@ -47,6 +59,9 @@ pub struct World {
     pub node: Node,
     pub maitred: Maitred,
     pub server: Option<Server>,
+    /// Where runs are kept, if not in a file.
+    #[cfg(feature = "postgres")]
+    pub postgres: Option<Postgres>,
     /// What the step `work` was called with, in order.
     pub worked: Arc<Mutex<Vec<String>>>,
 }
@@ -56,7 +71,22 @@ impl World {
         let folder = TempDir::new().unwrap();
         let node = node(&folder).await;
         let maitred = Maitred::new(Client::Near(node.clone())).unwrap();
-        World { folder, node, maitred, server: None, worked: Arc::default() }
+        World {
+            folder,
+            node,
+            maitred,
+            server: None,
+            #[cfg(feature = "postgres")]
+            postgres: None,
+            worked: Arc::default(),
+        }
+    }
+
+    /// Near, with runs in a PostgreSQL of their own.
+    #[cfg(feature = "postgres")]
+    pub async fn on_postgres() -> World {
+        let server = tokio::task::spawn_blocking(Postgres::start).await.unwrap().unwrap();
+        World { postgres: Some(server), ..World::near().await }
     }
 
     pub async fn far() -> World {
@@ -82,6 +112,10 @@ impl World {
     }
 
     pub async fn store(&self) -> Store {
+        #[cfg(feature = "postgres")]
+        if let Some(server) = &self.postgres {
+            return postgres(&database(server), "runs").await.unwrap();
+        }
         sqlite(self.file()).await.unwrap()
     }
 
@@ -130,6 +164,20 @@ impl World {
         .await;
     }
 
+    /// Who gave slots back, the last first, as soon as the record has that many.
+    pub async fn released_by(&self, limit: &str, most: usize) -> Vec<String> {
+        let mut who = Vec::new();
+        eventually(&format!("`{limit}` has {most} releases on record"), async || {
+            let limit = Some(limit.to_owned());
+            let look = Call::History { limit, slot: None, run: None, label: None, before: None, most: None };
+            let Answer::History(history) = self.observer().call(look).await.unwrap() else { panic!() };
+            who = history.ends.into_iter().filter_map(|end| end.by).collect();
+            who.len() == most
+        })
+        .await;
+        who
+    }
+
     /// Moves the limiter's clock.
     pub async fn pass(&self, time: Duration) {
         let now = self.node.now().await;
@@ -139,6 +187,11 @@ impl World {
     pub fn worked(&self) -> Vec<String> {
         self.worked.lock().unwrap().clone()
     }
+}
+
+#[cfg(feature = "postgres")]
+pub fn database(server: &Postgres) -> String {
+    format!("postgres://postgres@127.0.0.1:{}/postgres", server.port())
 }
 
 async fn node(folder: &TempDir) -> Node {

@@ -16,7 +16,7 @@ declare module 'vitest' {
 }
 
 const sdk = fileURLToPath(new URL('../..', import.meta.url));
-const example = join(sdk, '../../examples/calls');
+export const example = join(sdk, '../../examples/calls');
 
 export default function setup(project: TestProject): () => void {
   const folder = process.env.E2E_FOLDER ?? fresh();
@@ -39,8 +39,16 @@ function fresh(): string {
   const dial = "  await fetch(`${process.env.PROVIDER_URL}/dial`, { method: 'POST', body: JSON.stringify({ callId, slotId }) });";
   edit(join(folder, 'workflows/place-call.workflow.ts'), /^ {2}\/\/ Start the call .*$/m, dial);
   run('npm', 'install', '--no-package-lock', '--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error');
+  if (process.env.WORKFLOW_POSTGRES_URL) usePostgres(run);
   run('npm', 'run', 'build', '--silent');
   return folder;
+}
+
+/** Runs are kept in that database: the app's process finds both in its environment. */
+function usePostgres(run: (command: string, ...args: string[]) => string): void {
+  run('npm', 'install', '--no-package-lock', '--no-audit', '--no-fund', '--loglevel=error', '@workflow/world-postgres@4.3.7');
+  run('npx', '--package=@workflow/world-postgres', 'bootstrap');
+  process.env.WORKFLOW_TARGET_WORLD = '@workflow/world-postgres';
 }
 
 /** Replaces what must be there. */

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { Maitred } from '../../src/index.js';
@@ -123,6 +123,14 @@ export class Rig {
   async callBack(body: unknown, secret = SECRET): Promise<Response> {
     const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
     return fetch(`${this.#app}/maitred`, { method: 'POST', headers, body: JSON.stringify(body) });
+  }
+
+  /** A line of a shell, as it stands in the example's README. */
+  async type(line: string): Promise<string> {
+    const path = [dirname(binary()), process.env.PATH].join(delimiter);
+    const env = { ...process.env, PATH: path, MAITRED_URL: this.maitred.url, WORKFLOW_LOCAL_DATA_DIR: this.world };
+    const here = line.replace('http://127.0.0.1:3000', this.#app);
+    return (await execute('sh', ['-c', here], { cwd: this.folder, env })).stdout;
   }
 
   /** The engine's own command line, which works without the app. */
