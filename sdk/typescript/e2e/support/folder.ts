@@ -3,7 +3,8 @@
  * To the seed's programs is added what a test needs: a provider that is really called, and workflows that probe.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,11 +19,11 @@ declare module 'vitest' {
 const sdk = fileURLToPath(new URL('../..', import.meta.url));
 export const example = join(sdk, '../../examples/calls');
 
-export default function setup(project: TestProject): () => void {
+export default function setup(project: TestProject): () => Promise<void> {
   const folder = process.env.E2E_FOLDER ?? fresh();
   project.provide('folder', folder);
-  return () => {
-    if (!process.env.E2E_FOLDER) rmSync(folder, { recursive: true, force: true });
+  return async () => {
+    if (!process.env.E2E_FOLDER) await rm(folder, { recursive: true, force: true });
   };
 }
 
