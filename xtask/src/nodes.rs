@@ -100,7 +100,7 @@ async fn runs(options: &Options) -> Result<(), String> {
 async fn over_trouble(options: &Options, seed: u64) -> Result<(), String> {
     let mut stage = Stage::set(options, &binary::build()?, &limits()).await?;
     let callers = Callers::begin(&stage, options.callers, seed)?;
-    let mut trouble = Trouble::new(Chance::new(seed, "trouble"), stage.store.network().is_some());
+    let mut trouble = Trouble::new(Chance::new(seed, "trouble"), &stage.store);
     let lost = match make_trouble(options, &mut trouble, &mut stage).await {
         Err(why) if stage.store.may_forget() && says_lost(&why) => Some(why),
         ended => ended.map(|()| None)?,

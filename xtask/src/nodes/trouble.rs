@@ -8,6 +8,7 @@ use tokio::time::sleep;
 use super::{
     delay::Kill,
     stage::{Stage, line_of},
+    store::Store,
 };
 use crate::chance::Chance;
 
@@ -28,10 +29,11 @@ enum Kind {
     SessionsEnded,
 }
 
-/// In this order first, so that a short run has met each; then by chance.
+/// In this order first, so that a short run has met each; then by chance. A server is killed while all else is well, so
+/// that what the others' callers wait then is the kill's doing.
 const ROUND: [Kind; 8] = [
-    Kind::SessionsEnded,
     Kind::NodeKilled,
+    Kind::SessionsEnded,
     Kind::NodeCutOff,
     Kind::StoreKilled,
     Kind::AnswersLost,
@@ -49,10 +51,15 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// `can_cut`: there are lines that can be cut.
-    pub fn new(chance: Chance, can_cut: bool) -> Trouble {
-        let is_cut = |kind: &Kind| matches!(kind, Kind::NodeCutOff | Kind::AnswersLost);
-        let kinds = ROUND.into_iter().filter(|kind| can_cut || !is_cut(kind)).collect();
+    /// All that this store has lines for, and can bear.
+    pub fn new(chance: Chance, store: &Store) -> Trouble {
+        let is_possible = |kind: &Kind| match kind {
+            Kind::NodeCutOff | Kind::AnswersLost => store.network().is_some(),
+            // One that acknowledges before it flushes has lost everything when all of its servers were killed.
+            Kind::SessionsEnded => !store.may_forget(),
+            _ => true,
+        };
+        let kinds = ROUND.into_iter().filter(is_possible).collect();
         Trouble { chance, kinds, made: BTreeMap::new(), count: 0, kills: Vec::new() }
     }
 
