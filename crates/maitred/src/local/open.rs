@@ -5,7 +5,9 @@ use std::{path::Path, sync::Arc};
 
 use bytes::Bytes;
 use maitred_engine::time::{DAY_MS, Millis, SECOND_MS, format_duration};
-use maitred_journal::{AppendError, Archive, Clock, Journal, Local, Memory, Options, SystemClock};
+use maitred_journal::{
+    AppendError, Archive, Clock, Journal, JournalError, Local, Memory, Options, SystemClock,
+};
 
 use super::{
     follower::{Follower, Halt},
@@ -139,8 +141,14 @@ pub async fn newest_snapshot(archive: &mut dyn Archive) -> Result<Follower, Halt
     }
 }
 
-fn failed(error: maitred_journal::JournalError) -> Halt {
-    Halt::Journal(error.to_string())
+fn failed(error: JournalError) -> Halt {
+    Halt::Journal(match error {
+        JournalError::Trimmed { .. } => format!(
+            "{error}, and no snapshot covers what is gone: the journal has lost records that were acknowledged; read \
+             `A lost end` in the operator's pages before anything else"
+        ),
+        error => error.to_string(),
+    })
 }
 
 /// On a shared journal another node may do it at the same moment: then that birth is the one.
