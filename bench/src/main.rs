@@ -12,6 +12,10 @@ use maitred_bench::{
     scene::Scene,
 };
 
+/// What programs that count allocations in microseconds use, the server among them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 struct Line {
     /// One JSON object a line instead of a table

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, process::Command};
 
 use tempfile::TempDir;
 
+use super::program;
 use crate::{
     figure::Trouble,
     process::{Process, free_addr, takes_connections},
@@ -39,6 +40,8 @@ fn installed(scene: &Scene) -> Result<PathBuf, Trouble> {
     if binary.is_file() {
         return Ok(binary);
     }
+    // Its build asks for the compiler of protocol buffers, and says so only by what is then missing.
+    program("protoc", &[], "protobuf-compiler")?;
     eprintln!("throttlecrab-server is missing; building it");
     let mut install = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     install

@@ -183,6 +183,14 @@ impl Call {
                 | Call::Admit(AdmitFields { check: true, .. })
         )
     }
+
+    /// Whether its answer may be long in coming because its caller asked to wait for it.
+    pub fn waits(&self) -> bool {
+        match self {
+            Call::Acquire(AcquireFields { wait, .. }) | Call::Slot { wait, .. } => !wait.is_missing(),
+            _ => false,
+        }
+    }
 }
 
 /// What stands around a call: where it applies and who makes it. Over HTTP these are headers.

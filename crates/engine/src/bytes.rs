@@ -44,6 +44,11 @@ impl Writer {
         Self::default()
     }
 
+    /// Makes room for so many more bytes.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+    }
+
     /// Empty again, with the memory it has.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -13,6 +13,8 @@ use super::format::{
 use crate::{DiskFile, Position, RECORD_BYTES_MAX, Record, disk::read_full};
 
 const PIECE_BYTES: usize = 1 << 20;
+/// The first piece of whoever reads what is new.
+const FIRST_PIECE_BYTES: usize = 64 * 1024;
 const PAGE_BYTES: usize = 4096;
 const ZEROES: [u8; PAGE_BYTES] = [0; PAGE_BYTES];
 
@@ -69,20 +71,24 @@ pub(crate) struct Pages<'a> {
     seed: u32,
     /// Nothing is read behind this.
     end: u64,
-    /// So much is read at once, unless an entry is longer.
+    /// So much is read next, unless an entry is longer.
     piece_bytes: usize,
+    /// What pieces grow to.
+    piece_bytes_most: usize,
     start: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> Pages<'a> {
     pub(crate) fn new(file: &'a dyn DiskFile, seed: u32, end: u64) -> Self {
-        Self { file, seed, end, piece_bytes: PIECE_BYTES, start: 0, bytes: Vec::new() }
+        let piece_bytes = PIECE_BYTES;
+        Self { file, seed, end, piece_bytes, piece_bytes_most: piece_bytes, start: 0, bytes: Vec::new() }
     }
 
-    /// Reads less at once, for whoever wants only so much.
+    /// For whoever wants at most so much, and mostly finds far less: begins with small pieces.
     pub(crate) fn in_pieces_for(mut self, bytes_wanted: usize) -> Self {
-        self.piece_bytes = bytes_wanted.clamp(PAGE_BYTES, PIECE_BYTES);
+        self.piece_bytes_most = bytes_wanted.clamp(PAGE_BYTES, PIECE_BYTES);
+        self.piece_bytes = FIRST_PIECE_BYTES.min(self.piece_bytes_most);
         self
     }
 
@@ -101,6 +107,7 @@ impl<'a> Pages<'a> {
 
     fn load(&mut self, offset: u64, length: usize) -> io::Result<()> {
         let wanted = length.max(self.piece_bytes).min((self.end - offset) as usize);
+        self.piece_bytes = (2 * self.piece_bytes).min(self.piece_bytes_most);
         self.start = offset;
         self.bytes.resize(wanted, 0);
         let filled = read_full(self.file, &mut self.bytes, offset)?;

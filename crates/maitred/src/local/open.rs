@@ -42,6 +42,7 @@ pub async fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartErr
 }
 
 /// One that several nodes write to.
+#[cfg_attr(not(any(feature = "postgres", feature = "jetstream")), expect(unused_variables))]
 async fn shared(url: &str, options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
     match url.split_once("://").map(|(scheme, _)| scheme) {
         #[cfg(feature = "postgres")]

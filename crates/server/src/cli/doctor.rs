@@ -32,10 +32,10 @@ Examples:
   maitred doctor | awk -F'\\t' '$1 != \"ok\"'
   maitred doctor --ready                  # exit status 0 while it takes calls
 
-It says which server it asks and what made it that one, whether the server takes calls, whether this token may ask, whether the clocks agree, how far
-the history is behind, and of each limit whether slots leak or nothing moves. In a pipe,
-tab-separated: ok, warn or fail; what was asked; what was found; what to do. Exit status 1 if
-anything failed; warnings alone are status 0.";
+It says which server it asks and what made it that one, whether the server takes calls, whether
+this token may ask, whether the clocks agree, how far the history is behind, and of each limit
+whether slots leak or nothing moves. In a pipe, tab-separated: ok, warn or fail; what was asked;
+what was found; what to do. Exit status 1 if anything failed; warnings alone are status 0.";
 
 /// How far two clocks may differ before times mislead people.
 const CLOCKS_MS: u64 = 5_000;

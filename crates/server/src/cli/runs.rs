@@ -59,6 +59,7 @@ enum RunsVerb {
         input: String,
     },
     /// Cancel a run that the server hosts: it leaves every queue
+    #[command(after_help = CANCEL_HELP)]
     Cancel {
         /// Its id
         run: String,
@@ -74,6 +75,13 @@ Examples, at a server that was started with `maitred dev --example workflows`:
 
 The same id again starts nothing anew.";
 
+const CANCEL_HELP: &str = "\
+Examples:
+  maitred runs cancel call-82
+
+Only what the server hosts can be cancelled here (`maitred dev --example workflows`). Of any other
+run its own engine is the one to ask; what it holds is given back by: maitred runs release.";
+
 const HELP: &str = "\
 Examples:
   maitred runs list
@@ -85,8 +93,8 @@ Examples:
   maitred runs release order-4711
   maitred runs release order-4711 --yes --reason 'its worker is gone'
 
-It asks first, with the slots; off a terminal it wants --yes (else exit status 5). What the run waits
-for stays in the queue. The work itself is not stopped.";
+It asks first, with the slots; off a terminal it wants --yes (else exit status 5). What the run
+waits for stays in the queue. The work itself is not stopped.";
 
 const LIST_HELP: &str = "\
 Examples:

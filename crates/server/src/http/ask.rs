@@ -103,7 +103,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 }
 
 fn min_revision(headers: &HeaderMap, uri: &Uri) -> Result<Option<u64>, Failure> {
-    let asked = query::<Freshness>(uri)?.min_revision;
+    let asked = match uri.query() {
+        Some(_) => query::<Freshness>(uri)?.min_revision,
+        None => None,
+    };
     let Some(header) = text(headers, "maitred-min-revision")? else {
         return Ok(asked);
     };

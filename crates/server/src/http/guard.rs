@@ -10,14 +10,12 @@ use std::{
 };
 
 use axum::{
-    extract::{Request, State},
+    extract::Request,
     http::{HeaderMap, Method, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
 };
 use maitred_api::Reason;
 
-use super::{App, problem::Failure, studio};
+use super::{Shared, problem::Failure, studio};
 use crate::token::Grant;
 
 /// The address of this server that a connection came in on.
@@ -31,19 +29,10 @@ const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6A
 /// Probes carry no token.
 const OPEN: [&str; 3] = ["/livez", "/readyz", "/healthz"];
 
-pub async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    match check(&app, &request) {
-        Ok(grant) => {
-            request.extensions_mut().insert(grant);
-            next.run(request).await
-        }
-        Err(failure) => failure.into_response(),
-    }
-}
-
-fn check(app: &App, request: &Request) -> Result<Arc<Grant>, Failure> {
+/// What the caller may do, if they may come in at all.
+pub fn check(app: &Shared, own: OwnAddress, request: &Request) -> Result<Arc<Grant>, Failure> {
     within_size(request)?;
-    let host = right_host(app, request)?;
+    let host = right_host(app, own, request)?;
     same_origin(request, host)?;
     known_caller(app, request)
 }
@@ -62,7 +51,7 @@ fn within_size(request: &Request) -> Result<(), Failure> {
 }
 
 /// The `Host` of the request, if it is one of ours.
-fn right_host<'a>(app: &App, request: &'a Request) -> Result<&'a str, Failure> {
+fn right_host<'a>(app: &Shared, own: OwnAddress, request: &'a Request) -> Result<&'a str, Failure> {
     let wrong = |what: &str| {
         let message = format!(
             "{what}; this server answers for localhost, for its own address and for names given by --allowed-host"
@@ -77,19 +66,18 @@ fn right_host<'a>(app: &App, request: &'a Request) -> Result<&'a str, Failure> {
         return Err(wrong("the request has no Host header, or several"));
     };
     let text = host.to_str().map_err(|_| wrong("the Host header is not text"))?;
-    let local = request.extensions().get::<OwnAddress>().map(|own| own.0);
-    match is_ours(text, &app.allowed_hosts, local) {
+    match is_ours(text, &app.allowed_hosts, own.0) {
         true => Ok(text),
         false => Err(wrong("the Host header names another server")),
     }
 }
 
-fn is_ours(host: &str, allowed: &[String], local: Option<IpAddr>) -> bool {
+fn is_ours(host: &str, allowed: &[String], own: IpAddr) -> bool {
     let Some(name) = without_port(host).map(str::to_ascii_lowercase) else {
         return false;
     };
     match name.trim_matches(['[', ']']).parse::<IpAddr>() {
-        Ok(ip) => LOOPBACK.contains(&ip) || Some(ip) == local || allowed.contains(&name),
+        Ok(ip) => LOOPBACK.contains(&ip) || ip == own || allowed.contains(&name),
         Err(_) => name == "localhost" || allowed.contains(&name),
     }
 }
@@ -134,7 +122,7 @@ fn origin_is_ours(headers: &HeaderMap, host: &str) -> bool {
     })
 }
 
-fn known_caller(app: &App, request: &Request) -> Result<Arc<Grant>, Failure> {
+fn known_caller(app: &Shared, request: &Request) -> Result<Arc<Grant>, Failure> {
     let path = request.uri().path();
     let is_open = OPEN.contains(&path) || studio::is_here(path);
     let Some(tokens) = app.tokens.as_ref().filter(|_| !is_open) else {
@@ -157,7 +145,7 @@ mod tests {
     #[test]
     fn hosts_that_are_ours() {
         let allowed = ["box.example".to_owned()];
-        let local = Some("10.0.0.7".parse().unwrap());
+        let own = "10.0.0.7".parse().unwrap();
         for host in [
             "localhost",
             "LOCALHOST:1",
@@ -168,13 +156,13 @@ mod tests {
             "box.example:1",
             "10.0.0.7:1",
         ] {
-            assert!(is_ours(host, &allowed, local), "{host}");
+            assert!(is_ours(host, &allowed, own), "{host}");
         }
     }
 
     #[test]
     fn hosts_that_are_not() {
-        let local = Some("127.0.0.1".parse().unwrap());
+        let own = "127.0.0.1".parse().unwrap();
         for host in [
             "",
             "evil.test",
@@ -190,7 +178,7 @@ mod tests {
             "localhost.",
             "2130706433",
         ] {
-            assert!(!is_ours(host, &[], local), "{host}");
+            assert!(!is_ours(host, &[], own), "{host}");
         }
     }
 }

@@ -14,7 +14,15 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body, extract::Request, response::Response};
+use super::{
+    App, Limits,
+    door::Door,
+    events::GoesOn,
+    guard::OwnAddress,
+    stream::{Stream, Turn, Turns},
+};
+use crate::{callbacks::CallbackNumbers, tls::Certificates, token::Tokens};
+use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use hyper::{
     body::{Frame, Incoming},
@@ -28,16 +36,6 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::JoinHandle,
 };
-use tower::ServiceExt;
-
-use super::{
-    App, Limits,
-    events::GoesOn,
-    guard::OwnAddress,
-    router,
-    stream::{Stream, Turn, Turns},
-};
-use crate::{callbacks::CallbackNumbers, tls::Certificates, token::Tokens};
 
 /// hyper's own bounds lie above ours, so that ours answer as problems.
 const HEAD_BYTES_MOST: usize = 32 * 1024;
@@ -70,7 +68,7 @@ impl Server {
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let hall = Hall {
             app: Arc::clone(&app),
-            router: router(Arc::clone(&app)),
+            door: Door::new(Arc::clone(&app)),
             places: Arc::clone(&places),
             peers: Arc::default(),
             stopped,
@@ -103,7 +101,7 @@ impl Server {
 
 struct Hall {
     app: App,
-    router: Router,
+    door: Door,
     places: Arc<Semaphore>,
     peers: Arc<Peers>,
     stopped: watch::Receiver<bool>,
@@ -142,7 +140,7 @@ impl Hall {
         let Ok(local) = prepare(&tcp) else { return };
         let connection = Connection {
             own: OwnAddress(local.ip()),
-            router: self.router.clone(),
+            door: self.door.clone(),
             stopped: self.stopped.clone(),
             place,
         };
@@ -223,7 +221,7 @@ impl Drop for Place {
 
 struct Connection {
     own: OwnAddress,
-    router: Router,
+    door: Door,
     stopped: watch::Receiver<bool>,
     place: Place,
 }
@@ -251,13 +249,12 @@ impl Connection {
         let turns = Turns::default();
         let seen = turns.clone();
         let stream = TokioIo::new(Stream::new(peer, turns.clone(), &limits));
-        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let (door, own) = (self.door, self.own);
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
             let turn = turns.begin();
-            let router = self.router.clone();
-            request.extensions_mut().insert(self.own);
+            let door = door.clone();
             async move {
-                let request: Request = request.map(Body::new);
-                let response = router.oneshot(request).await?;
+                let response = door.pass(own, request.map(Body::new)).await;
                 Ok::<_, Infallible>(until_its_end(response, turn))
             }
         });

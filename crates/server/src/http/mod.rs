@@ -1,8 +1,9 @@
 //! The HTTP API, version 1.
 //!
-//! A request passes, from the outside in: [`listen`] (connections, their number and their patience), [`finish`]
-//! (its id, the shape of errors, counting), [`guard`] (host, origin, token), [`rules`] (role, query
-//! parameters), and its handler: parse, one [`Call`], one answer. Nothing here decides anything about limits.
+//! A request passes, from the outside in: [`listen`] (connections, their number and their patience), [`door`], which
+//! asks in turn [`finish`] (its id, the shape of errors, counting), [`guard`] (host, origin, token) and [`rules`]
+//! (role, query parameters), and its handler: parse, one [`Call`], one answer. Nothing here decides anything about
+//! limits.
 
 mod admit;
 mod allowed;
@@ -10,6 +11,7 @@ mod ask;
 mod batch;
 mod body;
 mod clock;
+mod door;
 mod events;
 mod finish;
 mod guard;
@@ -21,6 +23,7 @@ mod looking_back;
 mod numbers;
 mod overview;
 mod problem;
+mod request_ids;
 mod router;
 mod rules;
 mod runs;
@@ -36,7 +39,7 @@ use maitred_api::{Answer, Call};
 use tokio::sync::watch;
 
 pub use listen::Server;
-pub use router::{openapi_json, router};
+pub use router::openapi_json;
 
 use crate::{
     hosted::Hosted,
@@ -46,6 +49,7 @@ use crate::{
 use ask::Asker;
 use numbers::Numbers;
 use problem::Failure;
+use request_ids::RequestIds;
 
 /// What the handlers share.
 pub type App = Arc<Shared>;
@@ -63,6 +67,7 @@ pub struct Shared {
     /// It was told to stop: not ready any more.
     pub draining: watch::Sender<bool>,
     pub numbers: Numbers,
+    pub request_ids: RequestIds,
     /// The engine that runs in this process, if one does.
     pub hosted: Option<Arc<dyn Hosted>>,
 }
@@ -112,6 +117,7 @@ impl Shared {
             manual_clock: false,
             draining: watch::Sender::new(false),
             numbers: Numbers::default(),
+            request_ids: RequestIds::default(),
             hosted: None,
         }
     }
@@ -133,14 +139,18 @@ impl Shared {
     async fn ask(&self, asker: &Asker, call: Call) -> Answered {
         self.allow(asker, &call).await?;
         let call = allowed::bounded(&asker.grant, call);
+        let waits = call.waits() || asker.context.min_revision.is_some();
         let mut answering = self.node.call(&asker.context, call);
-        let answered = tokio::select! {
-            biased;
-            answered = &mut answering => answered,
-            () = self.revoked(&asker.grant) => {
-                answering.end_wait();
-                answering.await
-            }
+        let answered = match waits {
+            false => answering.await,
+            true => tokio::select! {
+                biased;
+                answered = &mut answering => answered,
+                () = self.revoked(&asker.grant) => {
+                    answering.end_wait();
+                    answering.await
+                }
+            },
         };
         let answer = answered?;
         Ok(Json(allowed::shown(&asker.grant, answer)))

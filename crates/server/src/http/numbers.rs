@@ -1,7 +1,10 @@
 //! What `/metrics` tells of HTTP and of the process. Labels are route templates, known methods and statuses only:
 //! nothing a caller sends can make a new series.
 
-use std::{sync::atomic::AtomicU64, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicU64},
+    time::Duration,
+};
 
 use crate::callbacks::CallbackNumbers;
 use axum::http::{Method, StatusCode};
@@ -17,14 +20,14 @@ const BOUNDS_S: [f64; 7] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfAnswer {
-    route: String,
+    route: Arc<str>,
     method: &'static str,
     status: u16,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct OfRoute {
-    route: String,
+    route: Arc<str>,
 }
 
 pub struct Numbers {
@@ -108,10 +111,10 @@ impl Numbers {
 }
 
 impl OpenRequest<'_> {
-    pub fn answered(mut self, method: &Method, route: &str, status: StatusCode, took: Duration) {
+    pub fn answered(mut self, method: &Method, route: &Arc<str>, status: StatusCode, took: Duration) {
         self.is_answered = true;
         let answer =
-            OfAnswer { route: route.to_owned(), method: method_label(method), status: status.as_u16() };
+            OfAnswer { route: Arc::clone(route), method: method_label(method), status: status.as_u16() };
         self.numbers.answers.get_or_create(&answer).inc();
         self.numbers.took.get_or_create(&OfRoute { route: answer.route }).observe(took.as_secs_f64());
     }

@@ -1,8 +1,6 @@
 //! Every route once: the same list makes the router and the OpenAPI document, so they cannot drift.
 
-use std::sync::Arc;
-
-use axum::{Router, http::Method, middleware};
+use axum::{Router, http::Method};
 use maitred_api::{LiveEvent, LiveSnapshot, Problem, Reason};
 use utoipa::{
     Modify, OpenApi,
@@ -14,12 +12,9 @@ use utoipa::{
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
-    App, admit, batch, clock, events,
-    finish::finish,
-    guard::guard,
-    health, keys, limits, looking_back, overview,
+    App, admit, batch, clock, events, health, keys, limits, looking_back, overview,
     problem::Failure,
-    rules::{ROLE, obeyed, rules},
+    rules::{ROLE, Routes as Rules},
     runs, slots, studio,
 };
 use crate::token::Role;
@@ -135,18 +130,12 @@ fn needing(role: Option<Role>, mut routes: Routes) -> Routes {
     routes
 }
 
-/// The whole service, as it is put behind a listener.
-pub fn router(app: App) -> Router {
+/// The handlers by path and method, and what the document says of each.
+pub fn router(app: App) -> (Router, Rules) {
     let routes = if app.manual_clock { with_clock() } else { always() };
     let (router, api) = routes.split_for_parts();
-    router
-        .merge(studio::routes())
-        .fallback(no_such_route)
-        .method_not_allowed_fallback(no_such_method)
-        .layer(middleware::from_fn_with_state(rules(&api), obeyed))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), finish))
-        .with_state(app)
+    let router = router.merge(studio::routes()).method_not_allowed_fallback(no_such_method).with_state(app);
+    (router, Rules::of(&api))
 }
 
 /// The OpenAPI document of every route, also of those that only some servers have.
@@ -155,7 +144,7 @@ pub fn openapi_json() -> String {
     api.to_pretty_json().unwrap_or_default() + "\n"
 }
 
-async fn no_such_route() -> Failure {
+pub fn no_such_route() -> Failure {
     Failure::new(
         Reason::NotFound,
         "there is no such route; the web UI is at /studio, all others are under /v1, see /openapi.json",

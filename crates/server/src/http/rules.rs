@@ -1,44 +1,74 @@
 //! What the document says of a route holds: its role, and which query parameters it has. What the document does not
-//! have is for nobody but admins, and has no parameters.
+//! say is for nobody but admins, and has no parameters; a path that it does not have is not asked for further.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use axum::{
-    extract::{MatchedPath, Request, State},
-    http::Method,
-    middleware::Next,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::Request, http::Method};
 use maitred_api::{Problem, Reason};
 use utoipa::openapi::{
     OpenApi, PathItem, RefOr,
     path::{Operation, ParameterIn},
 };
 
-use super::{allowed::has_role, problem::Failure};
+use super::{allowed::has_role, studio};
 use crate::token::{Grant, Role};
 
 /// Where an operation says the least role it needs.
 pub const ROLE: &str = "x-role";
 
-/// What holds for one route.
-pub struct Rule {
+/// One path, and what holds for each of its methods.
+pub struct Route {
+    /// With the names of its parameters, as the document has it.
+    pub template: Arc<str>,
+    /// A method that is not here is one that the router refuses.
+    rules: Vec<(Method, Rule)>,
+}
+
+struct Rule {
     /// None where nobody needs one.
     role: Option<Role>,
     queries: Vec<String>,
 }
 
-/// By path template and method.
-pub type Rules = Arc<BTreeMap<(String, Method), Rule>>;
+/// Every path there is, matched as the router matches it.
+pub struct Routes(matchit::Router<Route>);
 
-pub fn rules(api: &OpenApi) -> Rules {
-    let all = api.paths.paths.iter().flat_map(|(path, item)| {
-        operations(item).map(move |(method, operation)| {
-            let rule = Rule { role: role(operation), queries: query_names(operation) };
-            ((path.clone(), method), rule)
-        })
-    });
-    Arc::new(all.collect())
+impl Routes {
+    pub fn of(api: &OpenApi) -> Self {
+        let mut routes = matchit::Router::new();
+        let documented = api.paths.paths.iter().map(|(path, item)| (path.as_str(), rules(item)));
+        // Files, which everybody may have.
+        let files = studio::PATHS.map(|path| (path, Vec::new()));
+        for (path, rules) in documented.chain(files) {
+            let route = Route { template: path.into(), rules };
+            routes.insert(path, route).expect("the router takes the same paths");
+        }
+        Self(routes)
+    }
+
+    pub fn find(&self, path: &str) -> Option<&Route> {
+        self.0.at(path).ok().map(|found| found.value)
+    }
+}
+
+fn rules(item: &PathItem) -> Vec<(Method, Rule)> {
+    let rule =
+        |(method, operation)| (method, Rule { role: role(operation), queries: query_names(operation) });
+    operations(item).map(rule).collect()
+}
+
+impl Route {
+    pub fn check(&self, grant: &Grant, request: &Request) -> Result<(), Problem> {
+        // Where a route has GET, HEAD is the same without the body.
+        let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        let Some((_, rule)) = self.rules.iter().find(|(known, _)| known == method) else {
+            return Ok(()); // not a method of this route, which the router says
+        };
+        if let Some(role) = rule.role {
+            has_role(grant, role)?;
+        }
+        known_queries(&rule.queries, request.uri().query().unwrap_or_default())
+    }
 }
 
 fn role(operation: &Operation) -> Option<Role> {
@@ -69,28 +99,6 @@ fn query_names(operation: &Operation) -> Vec<String> {
         .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
         .map(|p| p.name.clone())
         .collect()
-}
-
-pub async fn obeyed(State(rules): State<Rules>, request: Request, next: Next) -> Response {
-    match check(&rules, &request) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => Failure::from(problem).into_response(),
-    }
-}
-
-fn check(rules: &Rules, request: &Request) -> Result<(), Problem> {
-    let Some(route) = request.extensions().get::<MatchedPath>() else {
-        return Ok(());
-    };
-    // Where a route has GET, HEAD is the same without the body.
-    let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
-    let Some(rule) = rules.get(&(route.as_str().to_owned(), method)) else {
-        return Ok(()); // not a method of this route, which the router says
-    };
-    if let (Some(role), Some(grant)) = (rule.role, request.extensions().get::<Arc<Grant>>()) {
-        has_role(grant, role)?;
-    }
-    known_queries(&rule.queries, request.uri().query().unwrap_or_default())
 }
 
 fn known_queries(names: &[String], query: &str) -> Result<(), Problem> {

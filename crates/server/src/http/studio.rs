@@ -51,8 +51,12 @@ static TAGS: LazyLock<[HeaderValue; FILES.len()]> = LazyLock::new(|| {
     })
 });
 
+/// All of them.
+pub const PATHS: [&str; 3] = ["/studio", "/studio/", "/studio/{*path}"];
+
 pub fn routes() -> Router<App> {
-    Router::new().route("/studio", get(page)).route("/studio/", get(page)).route("/studio/{*path}", get(file))
+    let [bare, root, below] = PATHS;
+    Router::new().route(bare, get(page)).route(root, get(page)).route(below, get(file))
 }
 
 /// Whether a path is for everybody.

@@ -4,64 +4,55 @@ fn run(args: &[&str]) -> Done {
     done(command("http://127.0.0.1:1", args).output().unwrap())
 }
 
+/// Every command, as the help pages themselves list them.
+fn pages() -> Vec<Vec<String>> {
+    let mut pages: Vec<Vec<String>> = vec![Vec::new()];
+    let mut at = 0;
+    while let Some(page) = pages.get(at).cloned() {
+        let shown = help(&page);
+        let commands = shown.split_once("\nCommands:\n").map_or("", |(_, commands)| commands);
+        let names =
+            commands.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("    "));
+        let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+        pages.extend(names.map(|name| page.iter().cloned().chain([name.to_owned()]).collect()));
+        at += 1;
+    }
+    pages
+}
+
+fn help(page: &[String]) -> String {
+    let args: Vec<&str> = page.iter().map(String::as_str).chain(["--help"]).collect();
+    let shown = run(&args);
+    assert_eq!((shown.status, shown.stderr.as_str()), (0, ""), "{page:?}");
+    shown.stdout
+}
+
 #[test]
 fn every_command_has_a_page_with_examples() {
-    let pages: [&[&str]; 44] = [
-        &[],
-        &["serve"],
-        &["dev"],
-        &["limits", "list"],
-        &["limits", "show"],
-        &["limits", "slots"],
-        &["limits", "release"],
-        &["limits", "capacity"],
-        &["limits", "max-hold"],
-        &["limits", "pause"],
-        &["limits", "resume"],
-        &["acquire"],
-        &["release"],
-        &["run"],
-        &["apply"],
-        &["explain"],
-        &["history"],
-        &["audit"],
-        &["rates"],
-        &["rates", "list"],
-        &["rates", "show"],
-        &["rates", "reset"],
-        &["rates", "preview"],
-        &["runs"],
-        &["runs", "list"],
-        &["runs", "show"],
-        &["limits", "watch"],
-        &["doctor"],
-        &["verify"],
-        &["backup"],
-        &["agent"],
-        &["agent", "add"],
-        &["agent", "use"],
-        &["agent", "ls"],
-        &["agent", "rm"],
-        &["completions"],
-        &["man"],
-        &["token"],
-        &["token", "create"],
-        &["token", "ls"],
-        &["token", "revoke"],
-        &["scenario"],
-        &["exit-codes"],
-        &["limits"],
-    ];
+    let pages = pages();
+    assert!(pages.len() >= 49, "only {} pages were found", pages.len());
     for page in pages {
-        let shown = run(&[page, &["--help"]].concat());
-        assert_eq!((shown.status, shown.stderr.as_str()), (0, ""), "{page:?}");
-        assert!(shown.stdout.contains("Usage: maitred"), "{page:?}: {}", shown.stdout);
-        if page != ["exit-codes"] {
-            let (_, examples) =
-                shown.stdout.split_once("Examples:\n").unwrap_or_else(|| panic!("{page:?} has none"));
-            let count = examples.lines().take_while(|line| !line.is_empty()).count();
-            assert!((2..=4).contains(&count), "{page:?} has {count} examples");
+        let shown = help(&page);
+        assert!(shown.contains("Usage: maitred"), "{page:?}: {shown}");
+        if page == ["exit-codes"] {
+            continue;
         }
+        let (_, examples) = shown.split_once("\nExamples").unwrap_or_else(|| panic!("{page:?} has none"));
+        let (_, examples) = examples.split_once('\n').expect("a heading is a line");
+        let count = examples.lines().take_while(|line| !line.is_empty()).count();
+        assert!((1..=4).contains(&count), "{page:?} has {count} examples");
+        assert_is_wrapped_once(&page, examples);
+    }
+}
+
+/// A line that was wrapped by hand and then again leaves a short one in the midst of its paragraph.
+fn assert_is_wrapped_once(page: &[String], text: &str) {
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.is_empty()).collect();
+    for (line, next) in lines.iter().zip(lines.iter().skip(1)) {
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+        let ends = line.ends_with(['.', ':']);
+        let breaks_off = is_prose(line) && is_prose(next) && line.len() < 60 && !ends;
+        assert!(!breaks_off, "{page:?} breaks off after `{line}`");
     }
 }
 

@@ -8,7 +8,7 @@ use maitred_engine::{
 use maitred_journal::Room;
 
 use super::{
-    Effect, LATER_MAX, PENDING_MAX, Pending, Phase, ReadAsked, Sequencer,
+    Caller, Effect, LATER_MAX, PENDING_MAX, Pending, ReadAsked, Sequencer, in_flight,
     settling::{WaitEnd, bare_request, is_queued, stopping, storage_full},
 };
 use crate::local::{answer::AsOf, reading, timekeeper::Clocks, waiters::Waiter};
@@ -31,8 +31,8 @@ impl<R> Sequencer<R> {
         {
             acquire.line = Some(Line { writer: self.writer, number });
         }
-        let pending = Pending::new(Command::In(request), Some(reply));
-        self.pending.push_back(Pending { admit, line, ..pending });
+        let caller = Caller { admit, line, wait_over: false, reply: Some(reply) };
+        self.pending.push_back(Pending { command: Command::In(request), caller });
     }
 
     pub(super) fn may_ask(&self, verb: &Verb) -> Result<(), Problem> {
@@ -103,12 +103,10 @@ impl<R> Sequencer<R> {
         self.answers.waiters.take(&namespace, &slot, line);
         self.forget_reads(line);
         let before = self.pending.len();
-        self.pending.retain(|pending| pending.line != Some(line));
+        self.pending.retain(|pending| pending.caller.line != Some(line));
         let never_sent = self.pending.len() < before;
-        for pending in self.in_flight() {
-            if pending.line == Some(line) {
-                (pending.line, pending.reply) = (None, None);
-            }
+        for (_, caller) in in_flight(&mut self.phase).filter(|(_, caller)| caller.line == Some(line)) {
+            (caller.line, caller.reply) = (None, None);
         }
         if auto && !never_sent {
             let line = Line { writer: self.writer, number: line };
@@ -126,10 +124,8 @@ impl<R> Sequencer<R> {
             None => {
                 let looks = self.waiting_reads().filter(|asked| asked.line == Some(line));
                 looks.for_each(|asked| asked.line = None);
-                let waits = self.pending.iter_mut().filter(|pending| pending.line == Some(line));
-                waits.for_each(|pending| pending.wait_over = true);
-                let sent = self.in_flight().filter(|pending| pending.line == Some(line));
-                sent.for_each(|pending| pending.wait_over = true);
+                let waits = self.on_their_way().filter(|caller| caller.line == Some(line));
+                waits.for_each(|caller| caller.wait_over = true);
             }
         }
     }
@@ -151,11 +147,10 @@ impl<R> Sequencer<R> {
         self.push_verb(namespace, Verb::EndLine { slot, line: Line { writer: self.writer, number } });
     }
 
-    pub(super) fn in_flight(&mut self) -> impl Iterator<Item = &mut Pending<R>> {
-        match &mut self.phase {
-            Phase::Appending(flight) | Phase::Resolving(flight) => flight.waiting.iter_mut(),
-            _ => [].iter_mut(),
-        }
+    /// Whose commands have not come to be.
+    fn on_their_way(&mut self) -> impl Iterator<Item = &mut Caller<R>> {
+        let pending = self.pending.iter_mut().map(|pending| &mut pending.caller);
+        pending.chain(in_flight(&mut self.phase).map(|(_, caller)| caller))
     }
 
     /// As if every wait ran out: the slots keep their places and are ordinary, their callers are told how they stand.
@@ -166,11 +161,8 @@ impl<R> Sequencer<R> {
         }
         // Those who are on their way wait no more either.
         self.waiting_reads().for_each(|asked| asked.line = None);
-        let waits = self.pending.iter_mut().filter(|pending| pending.line.is_some());
-        waits.for_each(|pending| pending.wait_over = true);
-        self.in_flight()
-            .filter(|pending| pending.line.is_some())
-            .for_each(|pending| pending.wait_over = true);
+        let waits = self.on_their_way().filter(|caller| caller.line.is_some());
+        waits.for_each(|caller| caller.wait_over = true);
         for (_, asked) in self.later.drain(..) {
             effects.push(Effect::Answer { reply: asked.reply, answer: Err(stopping()) });
         }

@@ -48,7 +48,7 @@ pub use self::sharing::CUT_OFF_MS;
 use self::{settling::Answers, sharing::Sharing};
 use super::{
     follower::{Follower, Halt},
-    record::Entry,
+    record::{Body, Entry},
     timekeeper::{Clocks, Timekeeper},
 };
 
@@ -171,20 +171,26 @@ impl Published {
     }
 }
 
-/// One command on its way into the journal, and who wants to know.
+/// One command on its way into the journal.
 #[derive(Debug)]
 struct Pending<R> {
     command: Command,
+    caller: Caller<R>,
+}
+
+/// Who wants to know what comes of a command.
+#[derive(Debug)]
+struct Caller<R> {
     admit: Option<AdmitFields>,
     line: Option<u64>,
-    /// The caller's wait ran out before it was known whether it has to wait.
+    /// The wait ran out before it was known whether the caller has to wait.
     wait_over: bool,
     reply: Option<R>,
 }
 
 impl<R> Pending<R> {
     fn new(command: Command, reply: Option<R>) -> Self {
-        Self { command, admit: None, line: None, wait_over: false, reply }
+        Self { command, caller: Caller { admit: None, line: None, wait_over: false, reply } }
     }
 }
 
@@ -197,12 +203,28 @@ struct ReadAsked<R> {
     reply: R,
 }
 
-/// The record under way.
+/// The record under way, and who asked for each of its commands.
 #[derive(Debug)]
 struct InFlight<R> {
     entry: Entry,
     bytes: Bytes,
-    waiting: Vec<Pending<R>>,
+    callers: Vec<Caller<R>>,
+}
+
+impl<R> InFlight<R> {
+    fn pairs(&mut self) -> impl Iterator<Item = (&Command, &mut Caller<R>)> {
+        let commands = match &self.entry.body {
+            Body::Batch(batch) => batch.commands.as_slice(),
+            Body::Birth { .. } => &[],
+        };
+        commands.iter().zip(&mut self.callers)
+    }
+
+    fn into_pending(self) -> Vec<Pending<R>> {
+        let Body::Batch(batch) = self.entry.body else { return Vec::new() };
+        let pairs = batch.commands.into_iter().zip(self.callers);
+        pairs.map(|(command, caller)| Pending { command, caller }).collect()
+    }
 }
 
 #[derive(Debug)]
@@ -218,6 +240,15 @@ enum Phase<R> {
     Catching,
     Meeting,
     Halted,
+}
+
+/// The commands of the record under way, if there is one, and whose they are.
+fn in_flight<R>(phase: &mut Phase<R>) -> impl Iterator<Item = (&Command, &mut Caller<R>)> {
+    let flight = match phase {
+        Phase::Appending(flight) | Phase::Resolving(flight) => Some(flight),
+        _ => None,
+    };
+    flight.into_iter().flat_map(InFlight::pairs)
 }
 
 pub struct Sequencer<R> {
@@ -303,7 +334,7 @@ impl<R> Sequencer<R> {
     /// full, and nobody waits for, does not count.
     pub fn is_idle(&self) -> bool {
         let nobody_waits =
-            self.full_until.is_some() && self.pending.iter().all(|pending| pending.reply.is_none());
+            self.full_until.is_some() && self.pending.iter().all(|pending| pending.caller.reply.is_none());
         let is_done = self.pending.is_empty() || nobody_waits;
         matches!(self.phase, Phase::Idle) && is_done && self.no_read_waits() && self.sync_at.is_none()
     }

@@ -5,7 +5,7 @@ use maitred_engine::{Engine, command::Command, event::Event, outcome::Outcome};
 use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
 
 use super::{
-    Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, WRITTEN_SYNC_MS,
+    Caller, Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, WRITTEN_SYNC_MS,
     settling::{is_end_of_line, slot_unknown, storage_full},
 };
 use crate::local::{
@@ -15,6 +15,8 @@ use crate::local::{
     timekeeper::Clocks,
 };
 
+/// What most commands take, and less than a second growing of the buffer costs.
+const COMMAND_BYTES_USUAL: usize = 192;
 /// Whoever reads so many at once may not have read all.
 const MUCH_RECORDS: usize = 50;
 
@@ -28,22 +30,25 @@ impl<R> Sequencer<R> {
         };
         let before = self.follower.hash();
         let mut out = batch.start(self.writer, before);
-        let mut waiting = Vec::new();
+        let most = self.pending.len().min(RECORD_COMMANDS_MAX);
+        batch.commands.reserve_exact(most);
+        out.reserve(most * COMMAND_BYTES_USUAL);
+        let mut callers = Vec::with_capacity(most);
         while let Some(next) = self.pending.pop_front() {
             let full_at = out.len();
             next.command.encode(&mut out);
-            if out.len() > RECORD_BYTES_MAX || waiting.len() == RECORD_COMMANDS_MAX {
+            if out.len() > RECORD_BYTES_MAX || callers.len() == RECORD_COMMANDS_MAX {
                 out.truncate(full_at);
                 self.pending.push_front(next);
                 break;
             }
-            waiting.push(next);
+            batch.commands.push(next.command);
+            callers.push(next.caller);
         }
-        batch.commands = waiting.iter().map(|pending| pending.command.clone()).collect();
         let bytes = Bytes::from(out.into_bytes());
         let entry = Entry { writer: self.writer, before, body: Body::Batch(batch) };
         effects.push(Effect::Append { after: self.follower.head(), bytes: bytes.clone() });
-        self.phase = Phase::Appending(InFlight { entry, bytes, waiting });
+        self.phase = Phase::Appending(InFlight { entry, bytes, callers });
     }
 
     pub(super) fn appended(
@@ -97,16 +102,17 @@ impl<R> Sequencer<R> {
     /// Nothing was written. What gives back is tried once more by itself, the rest is refused. If nothing at all has
     /// room, the node pauses; that a caller has gone or waits no more is then said when there is room again.
     fn refuse_what_takes(&mut self, clocks: Clocks, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
-        let alone = flight.waiting.iter().all(|pending| self.gives_back(&pending.command));
+        let waiting = flight.into_pending();
+        let alone = waiting.iter().all(|pending| self.gives_back(&pending.command));
         self.full_until = alone.then_some(clocks.boot + FULL_PAUSE_MS);
         let mut kept = Vec::new();
-        for mut pending in flight.waiting {
+        for mut pending in waiting {
             if !alone && self.gives_back(&pending.command) {
                 kept.push(pending);
                 continue;
             }
             let ends_line = is_end_of_line(&pending.command);
-            if let Some(reply) = pending.reply.take() {
+            if let Some(reply) = pending.caller.reply.take() {
                 let problem = if ends_line { slot_unknown() } else { storage_full() };
                 effects.push(Effect::Answer { reply, answer: Err(problem) });
             }
@@ -141,10 +147,10 @@ impl<R> Sequencer<R> {
             return self.halt(halt, effects);
         }
         self.full_until = None;
-        let InFlight { entry, bytes, waiting } = flight;
-        let may_wait = self.time.manual().is_none() && self.answers.are_answered_when_written(&waiting);
+        let InFlight { entry, bytes, callers } = flight;
+        let may_wait = self.time.manual().is_none() && self.answers.are_answered_when_written(&entry);
         let record = Record { position: stamp.position, at: stamp.at, bytes };
-        self.take(clocks, (&record, &entry), Some(stamp), waiting, effects);
+        self.take(clocks, (&record, &entry), Some(stamp), callers, effects);
         if matches!(self.phase, Phase::Halted) {
             return;
         }
@@ -174,16 +180,16 @@ impl<R> Sequencer<R> {
         clocks: Clocks,
         (record, entry): (&Record, &Entry),
         stamped: Option<Stamp>,
-        waiting: Vec<Pending<R>>,
+        callers: Vec<Caller<R>>,
         effects: &mut Vec<Effect<R>>,
     ) {
         let position = record.position;
-        let mut waiting = waiting.into_iter();
+        let mut callers = callers.into_iter();
         let (answers, published) = (&mut self.answers, &mut self.published);
         let each = |engine: &Engine, _: usize, command: &Command, outcome: &Outcome, events: &[Event]| {
             let as_of = AsOf { revision: position, at: engine.now() };
-            if let Some(pending) = waiting.next() {
-                answers.settle(engine, (command, outcome), pending, as_of, effects);
+            if let Some(caller) = callers.next() {
+                answers.settle(engine, (command, outcome), caller, as_of, effects);
             }
             published.count(outcome);
             answers.wake(engine, events, as_of);
@@ -191,7 +197,14 @@ impl<R> Sequencer<R> {
         let taken = self.follower.take_decoded(record, entry, each);
         match taken {
             // The journal took it, but it did not follow the head: propose its commands again.
-            Ok(applied) if applied.void => self.put_back(waiting.collect()),
+            Ok(applied) if applied.void => {
+                let flight = InFlight {
+                    entry: entry.clone(),
+                    bytes: record.bytes.clone(),
+                    callers: callers.collect(),
+                };
+                self.put_back(flight.into_pending());
+            }
             Ok(applied) => {
                 let just_now = stamped.is_some_and(|stamp| stamp.at == applied.at);
                 self.time.saw(applied.at, clocks, just_now);
@@ -253,8 +266,8 @@ impl<R> Sequencer<R> {
         for record in records {
             let own = flight.take_if(|flight| flight.bytes == record.bytes);
             match own {
-                Some(InFlight { entry, waiting, .. }) => {
-                    self.take(clocks, (&record, &entry), None, waiting, effects);
+                Some(InFlight { entry, callers, .. }) => {
+                    self.take(clocks, (&record, &entry), None, callers, effects);
                 }
                 None => match Entry::decode(&record.bytes) {
                     Ok(entry) => self.take_others(clocks, &record, &entry, effects),
@@ -274,7 +287,7 @@ impl<R> Sequencer<R> {
         }
         match flight {
             // Its place is taken by another's record: it can never land there.
-            Some(flight) if found => self.put_back(flight.waiting),
+            Some(flight) if found => self.put_back(flight.into_pending()),
             // Its place is still free: the same bytes at the same place either land or conflict.
             Some(flight) => {
                 effects.push(Effect::Append { after: self.follower.head(), bytes: flight.bytes.clone() });

@@ -11,9 +11,10 @@ use maitred_engine::{
     outcome::{Outcome, SlotStatus},
 };
 
-use super::{Effect, Pending};
+use super::{Caller, Effect};
 use crate::local::{
     answer::{self, AsOf},
+    record::{Body, Entry},
     waiters::{Waiter, Waiters},
 };
 
@@ -53,22 +54,22 @@ impl<R> Answers<R> {
         &mut self,
         engine: &Engine,
         (command, outcome): (&Command, &Outcome),
-        pending: Pending<R>,
+        caller: Caller<R>,
         as_of: AsOf,
         effects: &mut Vec<Effect<R>>,
     ) {
-        let (Command::In(request), Some(reply)) = (command, pending.reply) else { return };
+        let (Command::In(request), Some(reply)) = (command, caller.reply) else { return };
         if let (Some(line), Verb::Acquire(acquire), Outcome::Slot(SlotStatus::Queued { .. })) =
-            (pending.line, &request.verb, outcome)
+            (caller.line, &request.verb, outcome)
         {
             let (namespace, slot) = (request.namespace.clone(), acquire.slot.clone());
-            if pending.wait_over {
+            if caller.wait_over {
                 let auto = acquire.confirm == Confirm::Auto;
                 return self.waits_over.push(WaitEnd { namespace, slot, line, auto, reply });
             }
             return self.waiters.park(namespace, slot, Waiter { line, reply });
         }
-        let answer = answer::change(engine, request, pending.admit.as_ref(), outcome, as_of);
+        let answer = answer::change(engine, request, caller.admit.as_ref(), outcome, as_of);
         if self.is_answered_when_written(command) {
             effects.push(Effect::Answer { reply, answer });
         } else {
@@ -82,9 +83,10 @@ impl<R> Answers<R> {
     }
 
     /// Whether a record of these has no answer that waits for its flush.
-    pub fn are_answered_when_written(&self, waiting: &[Pending<R>]) -> bool {
+    pub fn are_answered_when_written(&self, entry: &Entry) -> bool {
+        let Body::Batch(batch) = &entry.body else { return false };
         !self.when_written.is_empty()
-            && waiting.iter().all(|pending| self.is_answered_when_written(&pending.command))
+            && batch.commands.iter().all(|command| self.is_answered_when_written(command))
     }
 
     /// Callers whose slot was granted or ended get it as it now is.

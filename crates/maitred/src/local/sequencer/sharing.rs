@@ -28,7 +28,7 @@ use maitred_engine::{
 };
 use maitred_journal::{JournalError, Meeting, Peer};
 
-use super::{Effect, Phase, ReadAsked, Sequencer, settling::is_end_of_line};
+use super::{Effect, Phase, ReadAsked, Sequencer, in_flight, settling::is_end_of_line};
 use crate::local::{follower::Halt, timekeeper::Clocks, waiters::Place};
 
 /// How often a node shows itself.
@@ -288,17 +288,17 @@ impl<R> Sequencer<R> {
         };
         for mut pending in std::mem::take(&mut self.pending) {
             let ends_line = is_end_of_line(&pending.command);
-            let kept = pending.reply.is_none() || ends_line;
+            let kept = pending.caller.reply.is_none() || ends_line;
             let problem = if ends_line { lost_touch() } else { cut_off() };
-            pending.reply.take().into_iter().for_each(|reply| refuse(reply, problem.clone()));
+            pending.caller.reply.take().into_iter().for_each(|reply| refuse(reply, problem.clone()));
             if kept {
                 self.pending.push_back(pending);
             }
         }
         let mut lines = Vec::new();
-        for pending in self.in_flight() {
-            lines.extend(pending.line.take().zip(acquired(&pending.command)));
-            pending.reply.take().into_iter().for_each(|reply| refuse(reply, lost_touch()));
+        for (command, caller) in in_flight(&mut self.phase) {
+            lines.extend(caller.line.take().zip(acquired(command)));
+            caller.reply.take().into_iter().for_each(|reply| refuse(reply, lost_touch()));
         }
         let mut reads: Vec<ReadAsked<R>> = self.later.drain(..).map(|(_, asked)| asked).collect();
         if let Some(sharing) = &mut self.sharing {
