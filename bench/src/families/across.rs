@@ -220,7 +220,7 @@ async fn grants(scene: &Scene, waits_at: &Maitred, gives_at: &Maitred) -> Result
     line.pause = PAUSE;
     let mut turns = Vec::new();
     for turn in 0..=scene.repetitions() {
-        let took = line.turn(if scene.quick { 50 } else { 400 }).await?;
+        let took = line.turn(if scene.quick { 50 } else { 200 }).await?;
         // The first warms up.
         turns.extend((turn > 0).then_some(took));
     }

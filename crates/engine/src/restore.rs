@@ -31,6 +31,8 @@ use crate::{
 pub enum SnapshotError {
     /// Written by a newer version; start that one.
     Newer { found: u64, known: u64 },
+    /// Of a journal whose rules are newer than this binary knows; start the newer one.
+    NewerRules { found: u32 },
     /// The bytes cannot be read.
     Damaged(DecodeError),
     /// The bytes can be read, but no engine was ever in this state.
@@ -45,6 +47,9 @@ impl fmt::Display for SnapshotError {
                     f,
                     "the snapshot is of version {found}, this binary reads up to {known}; start the newer binary"
                 )
+            }
+            Self::NewerRules { found } => {
+                write!(f, "its rules {found} are newer than this binary knows; start the newer binary")
             }
             Self::Damaged(error) => write!(f, "the snapshot is damaged: {error}"),
             Self::Inconsistent(what) => write!(f, "the snapshot contradicts itself: {what}"),
@@ -358,7 +363,10 @@ fn read_head(r: &mut Reader<'_>) -> Checked<Engine> {
     let now: Millis = r.number()?;
     must(now <= TIME_MAX, "a time out of bounds")?;
     let rules = r.number_u32()?;
-    must((1..=RULES_MAX).contains(&rules), "rules that this binary does not know; start the newer binary")?;
+    if rules > RULES_MAX {
+        return Err(SnapshotError::NewerRules { found: rules });
+    }
+    must(rules > 0, "rules that there never were")?;
     let bounds = read_bounds(r)?;
     let mut engine = Engine::new([r.fixed()?, r.fixed()?], bounds);
     engine.now = now;

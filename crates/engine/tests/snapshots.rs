@@ -4,7 +4,7 @@
 mod support;
 
 use maitred_engine::{
-    Engine, SnapshotError,
+    Engine, RULES_MAX, SnapshotError,
     bounds::Bounds,
     command::{Acquire, Ask, Confirm, Line, Verb},
 };
@@ -70,6 +70,18 @@ fn a_newer_snapshot_is_refused_politely() {
     let mut bytes = furnished().engine.snapshot();
     bytes[0] = 2;
     assert_eq!(Engine::restore(&bytes).err(), Some(SnapshotError::Newer { found: 2, known: 1 }));
+}
+
+#[test]
+fn newer_rules_are_refused_politely() {
+    let newer = RULES_MAX + 1;
+    let mut bytes = Engine::new([7, 8], Bounds::default()).snapshot();
+    // The version, a time of 0, the rules.
+    assert_eq!(bytes[..3], [1, 0, RULES_MAX as u8]);
+    bytes[2] = newer as u8;
+    let refused = Engine::restore(&bytes).err();
+    assert_eq!(refused, Some(SnapshotError::NewerRules { found: newer }));
+    assert!(refused.is_some_and(|error| error.to_string().contains("start the newer binary")));
 }
 
 /// Whatever the bytes: no panic, and an engine only if these are exactly its bytes.
