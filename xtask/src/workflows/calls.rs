@@ -1,6 +1,7 @@
 //! Calls as the provider sees them.
 
 use std::{
+    collections::HashSet,
     fs,
     path::PathBuf,
     time::{Duration, SystemTime},
@@ -53,13 +54,28 @@ impl Calls {
         Ok(Ended { began, ended, dials: lines.lines().count() as u64 })
     }
 
-    pub async fn until_dialled(&self, call: &str) -> SystemTime {
+    async fn until_dialled(&self, call: &str) -> SystemTime {
         let file = self.folder.join(call);
         loop {
             match fs::metadata(&file) {
                 Ok(found) => return found.created().unwrap_or_else(|_| SystemTime::now()),
                 Err(_) => sleep(Duration::from_millis(5)).await,
             }
+        }
+    }
+
+    /// The next call that is none of these, and joins them. Runs that start at once ask in any order, so nobody knows
+    /// beforehand which it is.
+    pub async fn another(&self, known: &mut HashSet<String>) -> (String, SystemTime) {
+        loop {
+            let calls = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+            let mut names = calls.filter_map(|call| call.file_name().into_string().ok());
+            if let Some(call) = names.find(|call| !known.contains(call)) {
+                known.insert(call.clone());
+                let since = self.until_dialled(&call).await;
+                return (call, since);
+            }
+            sleep(Duration::from_millis(5)).await;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What waiting runs cost.
 
 use std::{
+    collections::HashSet,
     fs,
     time::{Duration, Instant, SystemTime},
 };
@@ -43,7 +44,8 @@ pub async fn measure(runs: u64, server: Server, mut host: Host) -> Result<(), St
     host.start_again().await?;
     let up = killed.elapsed();
     release(&limiter, &slot).await?;
-    calls.until_dialled("call-0").await;
+    let mut known = HashSet::from(["held".to_owned()]);
+    let (mut call, _) = calls.another(&mut known).await;
     println!(
         "after kill -9: up in {} ms, a grant was a step {} ms after the kill",
         up.as_millis(),
@@ -53,12 +55,13 @@ pub async fn measure(runs: u64, server: Server, mut host: Host) -> Result<(), St
     println!("they cost {:.1} % of a core {} s after the kill", share(&host).await?, 20);
 
     let mut waits = Vec::new();
-    for number in 1..=GRANTS.min(runs.saturating_sub(1)) {
-        slot = slot_of(&poster, &format!("call-{}", number - 1)).await?;
+    for _ in 0..GRANTS.min(runs.saturating_sub(1)) {
+        slot = slot_of(&poster, &call).await?;
         let released = SystemTime::now();
         release(&limiter, &slot).await?;
-        let dialled = calls.until_dialled(&format!("call-{number}")).await;
+        let (next, dialled) = calls.another(&mut known).await;
         waits.push(dialled.duration_since(released).unwrap_or_default());
+        call = next;
     }
     waits.sort();
     let at = |share: usize| waits.get(waits.len() * share / 100).map_or(0, Duration::as_millis);

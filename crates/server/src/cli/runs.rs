@@ -73,7 +73,7 @@ Examples, at a server that was started with `maitred dev --example workflows`:
   maitred runs start export_report --input '{\"reportId\":\"november\"}'
   maitred runs cancel call-82
 
-The same id again starts nothing anew.";
+The same id again starts nothing anew. In a pipe it prints the run's id.";
 
 const CANCEL_HELP: &str = "\
 Examples:
@@ -122,7 +122,7 @@ pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
         RunsVerb::Show { run } => show(&session, run).await,
         RunsVerb::Release { run, yes, why } => release::run(&session.because(&why), &run, yes).await,
         RunsVerb::Start { workflow, run, input } => start(&session, workflow, run, &input).await,
-        RunsVerb::Cancel { run } => told(&session, Call::CancelRun { run }).await,
+        RunsVerb::Cancel { run } => cancel(&session, run).await,
     }
 }
 
@@ -164,10 +164,7 @@ fn sheet(names: &[&'static str], runs: &[RunInfo]) -> Sheet {
 }
 
 async fn show(session: &Session, run: String) -> Result<u8, Failure> {
-    let answer = match session.call(Call::Run { run }).await {
-        Ok(Answer::Run(answer)) => answer,
-        other => return Err(session.failed(other, None).await),
-    };
+    let answer = asked(session, Call::Run { run }).await?;
     if answer.run.is_nothing() {
         let name = &answer.run.run;
         let failure =
@@ -181,12 +178,33 @@ async fn start(session: &Session, workflow: String, run: Option<String>, input: 
     let input = serde_json::from_str(input)
         .map_err(|error| Failure::new(exit::USAGE, format!("--input is no JSON: {error}")))?;
     let run = run.unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
-    told(session, Call::StartRun { run, workflow, input }).await
+    let answer = asked(session, Call::StartRun { run, workflow, input }).await?;
+    let run = &answer.run.run;
+    let sheet = |name| {
+        let mut sheet = Sheet::new(&[name]);
+        sheet.rows = vec![vec![run.clone()]];
+        sheet
+    };
+    session.out.print(&answer, || sheet("RUN"), || sheet("run"));
+    if session.out.for_people() {
+        output::note(&format!("how it stands: maitred runs show {run}"));
+    }
+    Ok(exit::OK)
 }
 
-async fn told(session: &Session, call: Call) -> Result<u8, Failure> {
+/// It is cancelled when its engine has its next turn, so what is answered is often still how it stood before.
+async fn cancel(session: &Session, run: String) -> Result<u8, Failure> {
+    let answer = asked(session, Call::CancelRun { run }).await?;
+    tell(session, &answer)?;
+    if session.out.for_people() && answer.run.status == Some(RunState::Running) {
+        output::note("it is being cancelled");
+    }
+    Ok(exit::OK)
+}
+
+async fn asked(session: &Session, call: Call) -> Result<RunAnswer, Failure> {
     match session.call(call).await {
-        Ok(Answer::Run(answer)) => tell(session, &answer),
+        Ok(Answer::Run(answer)) => Ok(answer),
         other => Err(session.failed(other, None).await),
     }
 }
