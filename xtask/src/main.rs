@@ -7,7 +7,10 @@ mod chance;
 mod demo;
 mod kill;
 mod nodes;
+mod see;
 mod server;
+mod simulate;
+mod soak;
 mod test;
 mod tidy;
 mod workflows;
@@ -40,6 +43,12 @@ enum Task {
     Workflows(workflows::Options),
     /// Several servers over one PostgreSQL, everything killed and cut under load, every answer judged
     Nodes(nodes::Options),
+    /// The real engine and sequencer in simulated worlds that go wrong on purpose, far faster than life
+    Simulate(simulate::Options),
+    /// Plants one defect after the other and looks whether the test that is for it fails
+    See(see::Options),
+    /// The long forms of everything that hunts faults, and a report of what they met
+    Soak(soak::Options),
     /// Sizes, crate arrows, purity, documents: what can be checked without running anything
     Tidy,
 }
@@ -53,6 +62,9 @@ fn main() -> ExitCode {
         Task::Kill(options) => kill::run(options),
         Task::Workflows(options) => workflows::run(options),
         Task::Nodes(options) => nodes::run(options),
+        Task::Simulate(options) => simulate::run(options),
+        Task::See(options) => see::run(options),
+        Task::Soak(options) => soak::run(options),
         Task::Tidy => tidy::run().map(|_| ()),
     };
     match ended {

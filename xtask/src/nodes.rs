@@ -159,8 +159,15 @@ fn judged(made: &[Made]) -> Result<history::Looked, String> {
         format!("no one limiter could have answered this ({} things):\n{}", wrong.len(), shown.join("\n"))
     })?;
     println!(
-        "{} calls judged, {} of them not known; {} grants, {} after a wait, {} releases",
-        looked.calls, looked.unknown, looked.grants, looked.waited, looked.releases
+        "{} calls judged, {} of them not known, an order searched and found for {} (given up: {}); {} grants, {} after a \
+         wait, {} releases",
+        looked.calls,
+        looked.unknown,
+        looked.searched,
+        looked.given_up,
+        looked.grants,
+        looked.waited,
+        looked.releases
     );
     Ok(looked)
 }

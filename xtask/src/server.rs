@@ -100,6 +100,10 @@ impl Server {
         value.ok_or_else(|| format!("the server tells no {name}"))
     }
 
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().and_then(Child::id)
+    }
+
     /// SIGSTOP, or SIGCONT.
     pub fn pause(&self, paused: bool) -> Result<(), String> {
         self.signal(if paused { Signal::STOP } else { Signal::CONT })

@@ -13,7 +13,7 @@ mod tally;
 
 use std::time::{Duration, Instant};
 
-pub use self::needs::NATS;
+pub use self::{needs::NATS, step::watched};
 use self::{
     step::{STEPS, Step},
     tally::Tally,
@@ -21,6 +21,9 @@ use self::{
 
 /// Run when they are named: not yet seen to pass in one go on a clean machine.
 const BY_NAME: &[&str] = &[
+    "small-scope",
+    "simulate",
+    "see",
     "sdk",
     "workflows",
     "workflows-postgres",

@@ -1,5 +1,6 @@
 //! Asking for a slot, and what its holder may do with it (S1, S2, S7).
 
+use maitred_planted::{Defect, has};
 use smallvec::SmallVec;
 
 use crate::{
@@ -92,7 +93,7 @@ impl Engine {
         content: u64,
         events: &mut Vec<Event>,
     ) -> Outcome {
-        if self.slots[at].content != content {
+        if self.slots[at].content != content && !has(Defect::ContentIgnored) {
             return Outcome::Refused(Refusal::Conflict);
         }
         if acquire.confirm == Confirm::Auto {
@@ -250,11 +251,17 @@ impl Engine {
     ) -> Outcome {
         match self.find_slot(namespace.as_str(), slot.as_str()) {
             Some(at) if !self.slots[at].is_queued() => {
+                let at = if has(Defect::ReleasesByLimit) { self.longest_beside(at) } else { at };
                 self.end(at, End::Released, cause, events);
                 Outcome::Release { released: true, status: SlotStatus::Ended(End::Released) }
             }
             _ => Outcome::Release { released: false, status: self.status_of(namespace, slot) },
         }
+    }
+
+    /// For a planted defect.
+    fn longest_beside(&self, at: Ref<Slot>) -> Ref<Slot> {
+        self.limits[self.slots[at].asks[0].limit].holders.iter().next().unwrap_or(at)
     }
 
     /// S7a: a queued or reserved slot is given up, a busy one stays.

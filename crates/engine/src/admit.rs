@@ -3,6 +3,7 @@
 //! [`Engine::decide`] looks at every spec without changing anything; it is the whole of `check`, and the first half of
 //! `admit`. Only if it allows is anything counted.
 
+use maitred_planted::{Defect, has};
 use smallvec::SmallVec;
 
 use crate::{
@@ -88,7 +89,7 @@ impl Engine {
     pub(crate) fn admit(&mut self, namespace: &Namespace, admit: &Admit) -> Outcome {
         self.make_room_for(admit.specs.len());
         let decision = self.decide(self.now, namespace.as_str(), admit);
-        if decision.verdict == Verdict::Allowed {
+        if decision.verdict == Verdict::Allowed || has(Defect::CountsRefused) {
             if !self.has_room_for_space(namespace) {
                 return Outcome::Refused(Refusal::TooManyNamespaces);
             }
@@ -149,7 +150,7 @@ impl Engine {
             hash,
             used,
             adds: cost,
-            over: used.saturating_add(cost) > spec.limit,
+            over: used.saturating_add(cost) > spec.limit + u64::from(has(Defect::OneMore)),
             ends_at,
             // What can never pass is told to come back when something else might (R7).
             wait_ms: ends_at.map_or(window_ms, |ends_at| ends_at - now),

@@ -12,6 +12,8 @@
 
 use std::collections::BTreeMap;
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     bounds::ABSENCE_MS,
     engine::{Cause, Engine},
@@ -38,7 +40,8 @@ pub(crate) struct Due(u128);
 impl Due {
     /// Arrivals are below 2^62: at a million a second they last for a hundred thousand years.
     pub(crate) fn new(at: Millis, class: Class, arrival: u64) -> Self {
-        Self(u128::from(at) << 64 | (class as u128) << 62 | u128::from(arrival))
+        let class = if has(Defect::TimeoutsFirst) { 2 - class as u128 } else { class as u128 };
+        Self(u128::from(at) << 64 | class << 62 | u128::from(arrival))
     }
 
     pub(crate) fn at(self) -> Millis {
@@ -47,6 +50,7 @@ impl Due {
 }
 
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Calendar {
     dues: BTreeMap<Due, Ref<Slot>>,
 }
@@ -76,7 +80,8 @@ impl Calendar {
 
     fn first_until(&self, now: Millis) -> Option<(Millis, Ref<Slot>)> {
         let (due, slot) = self.dues.first_key_value()?;
-        (due.at() <= now).then_some((due.at(), *slot))
+        let is_due = if has(Defect::DueLate) { due.at() < now } else { due.at() <= now };
+        is_due.then_some((due.at(), *slot))
     }
 }
 
@@ -91,7 +96,7 @@ impl Engine {
         while let Some((due_at, slot)) = self.calendar.first_until(until) {
             self.now = due_at;
             self.fall_due(slot, events);
-            if !nobody_was_there {
+            if !nobody_was_there || has(Defect::GrantsInThePast) {
                 self.settle(events);
             }
         }
@@ -109,13 +114,15 @@ impl Engine {
 
     /// A reservation that was not confirmed: the slot goes to the end of its queues (S5), if it has time left.
     fn lapse(&mut self, at: Ref<Slot>, grant: Grant, events: &mut Vec<Event>) {
-        if self.slots[at].gives_up_at <= self.now {
+        if self.slots[at].gives_up_at <= self.now && !has(Defect::LapseForgetsTimeout) {
             return self.end(at, End::TimedOut, Cause::default(), events);
         }
         self.detach(at);
-        self.arrivals += 1;
         let slot = &mut self.slots[at];
-        slot.arrival = self.arrivals;
+        if !has(Defect::LapseToHead) {
+            self.arrivals += 1;
+            slot.arrival = self.arrivals;
+        }
         slot.queued_at = self.now;
         slot.laps = slot.laps.saturating_add(1);
         slot.stage = Stage::Queued { firsts: 0, lapsed: Some(grant) };

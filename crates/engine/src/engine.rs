@@ -33,6 +33,7 @@ pub(crate) const TIME_MAX: Millis = 1 << 53;
 /// The whole state of the rules: limits, slots, queues, rates, places, and what is remembered.
 ///
 /// It changes by [`Engine::apply`] only. Reads stand in `read.rs`, snapshots in `snapshot.rs`.
+#[cfg_attr(feature = "check", derive(Clone))]
 pub struct Engine {
     pub(crate) now: Millis,
     pub(crate) rules: u32,

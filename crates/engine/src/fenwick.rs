@@ -2,6 +2,7 @@
 
 /// A Fenwick tree: node i (from 1) holds the sum of the `i & -i` counts that end at it.
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Fenwick {
     nodes: Vec<u64>,
 }

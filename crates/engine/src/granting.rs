@@ -2,6 +2,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     bounds::RESERVATION_MS,
     engine::Engine,
@@ -13,6 +15,7 @@ use crate::{
 
 /// What one command, or one thing that fell due, leaves to be looked at.
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Ready {
     /// Slots that are first in all their queues, by arrival, and may have room now.
     heads: BinaryHeap<Reverse<(u64, Ref<Slot>)>>,
@@ -72,18 +75,24 @@ impl Engine {
 
     /// Whether a slot that asks now would be first everywhere, and granted (S3: it overtakes nobody).
     pub(crate) fn goes_at_once(&self, asks: &[Ask]) -> bool {
-        asks.iter().all(|ask| self.limits[ask.limit].queue.is_empty()) && self.has_room_for(asks)
+        let nobody_waits = asks.iter().all(|ask| self.limits[ask.limit].queue.is_empty());
+        (nobody_waits || has(Defect::Barging)) && self.has_room_for(asks)
     }
 
     /// The stage of a slot that is granted now. Capacity and max hold are read here and nowhere else (L5, L6).
     pub(crate) fn new_grant(&mut self, at: Ref<Slot>, is_busy: bool) -> Stage {
         self.fences += 1;
+        if has(Defect::DiffersByCopy) {
+            self.fences += std::ptr::from_ref(&self.slots[at]).addr() as u64 / 64 % 5;
+        }
         let holds = self.slots[at].asks.iter().map(|ask| self.limits[ask.limit].max_hold_ms());
         let max_hold_ms = holds.min().expect("a slot names at least one limit");
+        let ignores_hold = has(Defect::ReservationIgnoresHold);
+        let reserved_ms = if ignores_hold { RESERVATION_MS } else { max_hold_ms.min(RESERVATION_MS) };
         let grant = Grant {
             fence: self.fences,
             granted_at: self.now,
-            lapses_at: self.now + max_hold_ms.min(RESERVATION_MS),
+            lapses_at: self.now + reserved_ms,
             expires_at: self.now + max_hold_ms,
         };
         if is_busy { Stage::Busy(grant) } else { Stage::Reserved(grant) }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use maitred_planted::{Defect, has};
+
 use crate::{slab::Ref, slots::Slot};
 
 /// Slots by fence, which is the order of their grants, and the sum of their weights.
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Held {
     by_fence: BTreeMap<u64, Ref<Slot>>,
     weight: u64,
@@ -41,6 +44,7 @@ impl Held {
 }
 
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Holders {
     pub(crate) busy: Held,
     pub(crate) reserved: Held,
@@ -49,7 +53,11 @@ pub(crate) struct Holders {
 impl Holders {
     /// What counts against the capacity (L5).
     pub(crate) fn used(&self) -> u64 {
-        self.busy.weight() + self.reserved.weight()
+        if has(Defect::WeightsIgnored) {
+            return self.len() as u64;
+        }
+        let reserved = if has(Defect::ReservedTakesNoRoom) { 0 } else { self.reserved.weight() };
+        self.busy.weight() + reserved
     }
 
     pub(crate) fn len(&self) -> usize {

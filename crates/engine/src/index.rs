@@ -15,6 +15,7 @@ pub(crate) type NameHash = u128;
 const SHARDS: usize = 16;
 
 /// Numbers by hash: get, insert, remove. Whoever asks knows the whole hash of each number.
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Index {
     shards: [HashTable<u32>; SHARDS],
     len: usize,
@@ -57,6 +58,7 @@ pub(crate) trait Hashed {
 }
 
 /// A slab whose things are also found by name.
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Table<T> {
     slab: Slab<T>,
     index: Index,

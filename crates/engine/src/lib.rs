@@ -65,6 +65,8 @@ mod read;
 mod requests;
 mod restore;
 mod runs;
+#[cfg(feature = "check")]
+mod shape;
 mod slab;
 mod slots;
 mod snapshot;

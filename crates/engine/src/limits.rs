@@ -17,6 +17,7 @@ use crate::{
 };
 
 /// A namespace that exists: something was declared or counted in it. It stays (N1).
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Space {
     pub(crate) hash: NameHash,
     pub(crate) name: Namespace,
@@ -38,6 +39,7 @@ pub(crate) enum Presence {
     Gone,
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Limit {
     pub(crate) hash: NameHash,
     pub(crate) space: Ref<Space>,

@@ -3,6 +3,8 @@
 //! A slot knows only the line of its newest caller. A hang-up names the line that broke: if it is not the slot's
 //! line any more, somebody has asked again since, and nothing happens.
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     command::Line,
     engine::{Cause, Engine},
@@ -26,7 +28,7 @@ impl Engine {
 
     fn find_on_line(&self, namespace: &Namespace, slot: &SlotId, line: Line) -> Option<Ref<Slot>> {
         let at = self.find_slot(namespace.as_str(), slot.as_str())?;
-        (self.slots[at].line == Some(line)).then_some(at)
+        (self.slots[at].line == Some(line) || has(Defect::AnyLineHangsUp)).then_some(at)
     }
 
     /// Whoever hangs up has left, and what it was given meanwhile is released.
@@ -60,6 +62,9 @@ impl Engine {
     /// A server died, and with it the lines it held: what waits on them is ordinary, and what was handed out on them
     /// stays with whoever may have it.
     pub(crate) fn drop_lines(&mut self, writer: u64) {
+        if has(Defect::DeadLinesStay) {
+            return;
+        }
         let held = self.lines.range((writer, Ref::MIN)..=(writer, Ref::MAX));
         let dropped: Vec<Ref<Slot>> = held.map(|(_, at)| *at).collect();
         dropped.into_iter().for_each(|at| self.set_line(at, None));

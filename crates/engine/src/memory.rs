@@ -57,6 +57,7 @@ pub(crate) enum Standing {
     TooOld,
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Memory {
     pub(crate) timed: Ring,
     pub(crate) other: Ring,
@@ -171,6 +172,7 @@ fn is_old(now: Millis, entry: &Entry) -> bool {
 }
 
 /// Entries in the order they were remembered, in chunks so that growing moves nothing, found by id.
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Ring {
     chunks: VecDeque<Vec<Entry>>,
     /// How many of the first chunk are gone.

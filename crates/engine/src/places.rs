@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     bounds::PLACE_MAX_MS,
     digest::Named,
@@ -18,6 +20,7 @@ use crate::{
 };
 
 /// A key of a task of which at least one place is taken.
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct PlaceKey {
     pub(crate) hash: NameHash,
     pub(crate) task: Ref<Task>,
@@ -32,6 +35,7 @@ impl Hashed for PlaceKey {
     }
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Places {
     pub(crate) keys: Table<PlaceKey>,
     by_key: BTreeSet<(Ref<PlaceKey>, Millis, Ref<Run>)>,
@@ -50,7 +54,8 @@ impl Places {
 
     /// K1: how many of the key's places are taken.
     pub(crate) fn in_flight(&self, key: Ref<PlaceKey>, now: Millis) -> u64 {
-        let expired = self.by_key.range((key, 0, Ref::MIN)..=(key, now, Ref::MAX)).count();
+        let until = now - u64::from(has(Defect::PlaceEndsLate));
+        let expired = self.by_key.range((key, 0, Ref::MIN)..=(key, until, Ref::MAX)).count();
         u64::from(self.keys[key].taken) - expired as u64
     }
 

@@ -45,6 +45,7 @@ struct Entry {
 }
 
 #[derive(Default)]
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Queue {
     entries: Vec<Entry>,
     /// A bit for each entry: whether it still waits.

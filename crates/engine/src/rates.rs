@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     command::RunStatus,
     digest::Named,
@@ -26,6 +28,7 @@ use crate::{
 /// How many ended windows, and as many outdated places, are taken out of memory at most with each command.
 pub(crate) const COLLECTED_AT_ONCE: usize = 64;
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Counter {
     pub(crate) hash: NameHash,
     pub(crate) task: Ref<Task>,
@@ -43,7 +46,7 @@ impl Hashed for Counter {
 
 impl Counter {
     pub(crate) fn runs_at(&self, now: Millis) -> bool {
-        self.ends_at > now
+        self.ends_at > now || has(Defect::WindowEndsLate) && self.ends_at == now
     }
 }
 
@@ -54,6 +57,7 @@ pub(crate) struct Hits {
     pub(crate) cost: u64,
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Rates {
     pub(crate) counters: Table<Counter>,
     ends: BTreeSet<(Millis, Ref<Counter>)>,
@@ -157,9 +161,10 @@ impl Engine {
     pub(crate) fn settle_hits(&mut self, at: Ref<Counter>, run: Ref<Run>, status: RunStatus) {
         let hits = self.rates.remove_hits(at, run);
         self.runs.let_go(run);
-        if status != RunStatus::Succeeded {
+        if status != RunStatus::Succeeded || has(Defect::GivesBackSuccess) {
             let counter = &mut self.rates.counters[at];
-            counter.used = counter.used.saturating_sub(hits.cost);
+            let times = if has(Defect::GivesBackTwice) { 2 } else { 1 };
+            counter.used = counter.used.saturating_sub(hits.cost * times);
             if counter.used == 0 {
                 self.remove_counter(at);
             }

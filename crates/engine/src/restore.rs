@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
+use maitred_planted::{Defect, has};
 use smallvec::SmallVec;
 
 use crate::{
@@ -372,7 +373,7 @@ fn read_head(r: &mut Reader<'_>) -> Checked<Engine> {
     engine.now = now;
     engine.rules = rules;
     engine.arrivals = r.number()?;
-    engine.fences = r.number()?;
+    engine.fences = r.number()? * u64::from(!has(Defect::FenceForgotten));
     must(engine.arrivals <= NUMBER_MAX && engine.fences <= NUMBER_MAX, "a counter out of bounds")?;
     engine.digest = Digest(r.fixed()?);
     Ok(engine)

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use maitred_planted::{Defect, has};
+
 use crate::{
     command::{Hold, RunStatus},
     digest::{HashKey, Named},
@@ -18,6 +20,7 @@ use crate::{
     slots::{Slot, Stage},
 };
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Run {
     hash: NameHash,
     pub(crate) space: Ref<Space>,
@@ -32,6 +35,7 @@ impl Hashed for Run {
     }
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Runs {
     pub(crate) table: Table<Run>,
     slots: BTreeSet<(Ref<Run>, Ref<Slot>)>,
@@ -113,6 +117,9 @@ impl Engine {
         let places = self.places.keys_held_by(at);
         for slot in self.slots_that_end_with(at) {
             self.end(slot, End::RunEnded, cause, events);
+            if has(Defect::GrantsToTheDying) {
+                self.settle(events);
+            }
         }
         // Each of these is something that the run holds, so it lives until the last is let go.
         for counter in hits {

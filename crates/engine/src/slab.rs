@@ -64,6 +64,7 @@ impl<T> fmt::Debug for Ref<T> {
     }
 }
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Slab<T> {
     chunks: Vec<Vec<Option<T>>>,
     free: Vec<u32>,

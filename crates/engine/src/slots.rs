@@ -12,6 +12,7 @@
 //! and [`Engine::detach`] are the only places that put it there and take it away, so the stage and the sets cannot
 //! drift apart.
 
+use maitred_planted::{Defect, has};
 use smallvec::SmallVec;
 
 use crate::{
@@ -30,6 +31,7 @@ use crate::{
     time::Millis,
 };
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Slot {
     /// Of the namespace and the id; also its name in the memory of ended slots.
     pub(crate) hash: NameHash,
@@ -233,7 +235,10 @@ impl Engine {
 
     /// Reserved becomes busy (S4). Its expiry was set at the grant and does not move (L6).
     pub(crate) fn make_busy(&mut self, at: Ref<Slot>, events: &mut Vec<Event>) {
-        if let Stage::Reserved(grant) = self.slots[at].stage {
+        if let Stage::Reserved(mut grant) = self.slots[at].stage {
+            if has(Defect::ExpiryMoves) {
+                grant.expires_at += self.now - grant.granted_at;
+            }
             self.move_to(at, Stage::Busy(grant));
             let slot = self.slot_event(&self.slots[at]);
             let (fence, expires_at) = (grant.fence, grant.expires_at);
@@ -251,7 +256,9 @@ impl Engine {
             self.runs.remove_slot(run, at);
         }
         self.memory.keep_promise(slot.share);
-        self.remember_end(&slot, end);
+        if !has(Defect::EndForgotten) {
+            self.remember_end(&slot, end);
+        }
         let was = slot.was();
         let story = self.story_of(slot, run, was, end, cause);
         self.emit(events, EventKind::SlotEnded(Box::new(story)));

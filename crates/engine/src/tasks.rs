@@ -9,6 +9,7 @@ use crate::{
     slab::Ref,
 };
 
+#[cfg_attr(feature = "check", derive(Clone))]
 pub(crate) struct Task {
     hash: NameHash,
     pub(crate) space: Ref<Space>,

@@ -23,10 +23,10 @@ mod archive;
 mod copy;
 mod entries;
 mod format;
+#[cfg(test)]
+pub(crate) mod met;
 mod names;
 mod open;
-#[cfg(test)]
-pub(crate) mod planted;
 mod recovery;
 mod shared;
 mod snapshots;
@@ -38,6 +38,7 @@ mod verify;
 use std::{io, sync::Arc};
 
 use bytes::Bytes;
+use maitred_planted::{Defect, has};
 
 pub use self::{
     archive::LocalArchive,
@@ -105,6 +106,7 @@ impl Local {
         if let Some(why) = &self.broken {
             return Err(AppendError::Broken(why.clone()));
         }
+        let after = if has(Defect::AppendAnywhere) { self.tail.position } else { after };
         if after != self.tail.position {
             return Err(AppendError::Conflict { expected: after });
         }
@@ -210,16 +212,22 @@ impl Local {
         if self.flushed == self.tail.offset {
             return Ok(());
         }
-        let flushed = self.file.sync();
-        #[cfg(test)]
-        let flushed = flushed.or_else(|error| match planted::has(planted::Defect::RetryFlush) {
-            true => self.file.sync(),
-            false => Err(error),
-        });
-        flushed.map_err(self.io())?;
+        self.flush_file().map_err(self.io())?;
         self.flushed = self.tail.offset;
         self.shared.state().durable = self.tail.position;
         Ok(())
+    }
+
+    fn flush_file(&self) -> io::Result<()> {
+        if has(Defect::NoSync) {
+            return Ok(());
+        }
+        let flushed = self.file.sync();
+        match flushed {
+            Err(_) if has(Defect::SyncErrorIgnored) => Ok(()),
+            Err(_) if has(Defect::SyncRetried) => self.file.sync(),
+            flushed => flushed,
+        }
     }
 
     fn sync_now(&mut self) -> Result<Position, JournalError> {

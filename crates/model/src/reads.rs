@@ -27,6 +27,13 @@ impl Model {
         self.seen(at_ms, namespace, |_, namespace| namespace.slot_view(slot))
     }
 
+    /// Whether the slot's newest caller is on a line (S7a).
+    pub fn is_on_line(&self, namespace: &str, slot: &str) -> bool {
+        let of_namespace = self.namespaces.iter().find(|known| known.name == namespace);
+        let mut slots = of_namespace.iter().flat_map(|namespace| &namespace.slots);
+        slots.any(|known| known.ask.slot == slot && known.line.is_some())
+    }
+
     /// `Err` with `invalid_limit_name` or `limit_not_found`.
     pub fn limit(&self, at_ms: u64, namespace: &str, limit: &str) -> Result<LimitView, &'static str> {
         form::name(limit)?;

@@ -71,8 +71,8 @@ impl Call {
 #[derive(Default)]
 pub(crate) struct Books {
     pub calls: Vec<Call>,
-    /// There is no other node than the one that writes.
-    pub one_node: bool,
+    /// There is no other process than the one that writes.
+    pub is_local: bool,
     /// For each process that is gone and each that met the others since: how often it did, and when it was last.
     judges: BTreeMap<(u64, u64), (u32, Millis)>,
     /// Auto slots whose last caller was told that they wait, and is off the line since this revision.
@@ -80,8 +80,8 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    pub(crate) fn new(one_node: bool) -> Books {
-        Books { one_node, ..Books::default() }
+    pub(crate) fn new(is_local: bool) -> Books {
+        Books { is_local, ..Books::default() }
     }
 
     /// A process has died.

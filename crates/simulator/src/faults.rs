@@ -3,7 +3,10 @@
 //! Each world switches about half of the faults off: a world with few faults goes further into each than one
 //! where everything happens at once.
 
-use crate::{chance::Chance, store::Kind};
+use crate::{
+    chance::Chance,
+    store::{Journal, Kind},
+};
 
 macro_rules! counted {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $item:ident = $text:literal,)* }) => {
@@ -35,6 +38,8 @@ counted! {
         /// The clock that stamps records leaps ahead, by seconds or by years.
         StoreLeapsAhead = "store_leaps_ahead",
         StoreStepsBack = "store_steps_back",
+        /// A process stands still, for seconds or minutes, and goes on as if nothing had been.
+        StandStill = "stand_still",
         /// A node's boot clock runs fast or slow.
         Drift = "drift",
         /// A node's boot clock leaps ahead.
@@ -109,24 +114,36 @@ counted! {
     }
 }
 
+impl Branch {
+    pub(crate) fn concerns(self, kind: Kind) -> bool {
+        match self {
+            Branch::AppendFull | Branch::StorageFull => kind.is_local(),
+            Branch::Conflict | Branch::Void => kind.nodes > 1,
+            _ => true,
+        }
+    }
+}
+
 impl Fault {
-    fn concerns(self, kind: Kind) -> bool {
+    pub(crate) fn concerns(self, kind: Kind) -> bool {
         use Fault::*;
         match self {
-            PowerCut | SlowSync | DiskError | DiskFull => kind == Kind::Local,
-            LostAnswer | LostAppend | LateAppend | TwiceAppend | JournalOutage | FailedRead => {
-                kind != Kind::Local
-            }
-            FaultyCompare | CutOff | SlowNotice | Storm => matches!(kind, Kind::Shared { nodes: 2.. }),
+            PowerCut | SlowSync | DiskError | DiskFull => kind.is_local(),
+            LostAnswer | LostAppend | LateAppend | JournalOutage | FailedRead => !kind.is_local(),
+            // A commit is not sent twice, and a database compares what it says it compares.
+            TwiceAppend => kind.journal == Journal::Jetstream,
+            FaultyCompare => kind.journal == Journal::Jetstream && kind.nodes > 1,
+            CutOff | SlowNotice | Storm => kind.nodes > 1,
             _ => true,
         }
     }
 
     /// Those that come on their own, as against those that meet one call.
-    pub(crate) const EVENTS: [(Fault, u64); 15] = [
+    pub(crate) const EVENTS: [(Fault, u64); 16] = [
         (Fault::Kill, 30),
         (Fault::PowerCut, 25),
         (Fault::OrderlyStop, 10),
+        (Fault::StandStill, 12),
         (Fault::Outage, 4),
         (Fault::StoreLeapsAhead, 8),
         (Fault::StoreStepsBack, 8),

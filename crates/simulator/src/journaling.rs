@@ -7,7 +7,6 @@ use maitred_engine::time::{MINUTE_MS, Millis, SECOND_MS};
 use maitred_journal::{AppendError, JournalError, Peer, Position, Record, Stamp};
 
 use crate::{
-    Planted,
     books::CallId,
     faults::{Branch, Fault},
     pace::Landing,
@@ -128,9 +127,6 @@ impl World {
         };
         if let Err(AppendError::Conflict { .. }) = &appended {
             self.counts.took(Branch::Conflict);
-            if self.planted == Some(Planted::IgnoresConflict) {
-                return Ok(Ok(Stamp { position: after + 1, at }));
-            }
             if self.plan.meets(&mut self.chance, Fault::FaultyCompare, 30)
                 && let Some(shared) = self.store.shared()
             {
@@ -176,10 +172,6 @@ impl World {
     }
 
     fn sync(&mut self, process: u32) -> Checked {
-        if self.planted == Some(Planted::AnswersBeforeSync) && self.store.local().is_some() {
-            self.reply(process, 0, Input::Synced(Ok(Position::MAX)));
-            return Ok(());
-        }
         let synced = self.store.sync();
         self.witness_catches_up()?;
         self.reply(process, 0, Input::Synced(synced));
@@ -204,11 +196,7 @@ impl World {
     }
 
     fn meet(&mut self, process: u32, me: Peer) -> Checked {
-        let keeps_dead_lines = self.planted == Some(Planted::KeepsDeadLines);
         let Some(shared) = self.store.shared() else { return Err("nobody else can be there".to_owned()) };
-        if keeps_dead_lines {
-            shared.beat_for_the_dead();
-        }
         let meeting = shared.meet(me);
         self.reply(process, 0, Input::Met(Ok(meeting)));
         Ok(())

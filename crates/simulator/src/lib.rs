@@ -2,7 +2,7 @@
 //!
 //! # Worked example
 //! ```text
-//! seed 17 -> two nodes over a shared store; of all faults `kill`, `append_answer_lost`, `hang_up` are switched on
+//! seed 17 -> two nodes over a database; of all faults `kill`, `append_answer_lost`, `hang_up` are switched on
 //!   1.000 s   the operator deploys limits through node 0: record 2
 //!   6.310 s   client 3 acquires "a" through node 1 and stays on the line
 //!   6.312 s   node 1 appends; the store takes it as record 3, and the answer is lost
@@ -16,8 +16,9 @@
 //!
 //! # What is real and what is not
 //! Real: the engine, the sequencer, the follower, the records, and for one node the local journal with its files.
-//! Simulated: clocks, the disk under the local journal, the store that several nodes share, the network, and the
-//! thin shell that carries out what the sequencer asks for. Chance comes from one seed, so a seed is a history.
+//! Simulated: clocks, the disk under the local journal, the database or the stream that one to five nodes share, the
+//! network, and the thin shell that carries out what the sequencer asks for. Chance comes from one seed, so a seed is a
+//! history.
 //!
 //! # Who watches
 //! - `witness` reads what is durable and is no node; every answer is held against it in `books`.
@@ -34,6 +35,8 @@ mod faults;
 mod invariants;
 mod jobs;
 mod journaling;
+#[path = "../../engine/tests/judge/commanded.rs"]
+#[allow(dead_code, reason = "the engine's own tests use more of it")]
 mod judge;
 mod mirror;
 mod node;
@@ -51,31 +54,15 @@ use self::world::World;
 pub use self::{
     faults::{Branch, Fault},
     report::{Counts, Failure, Report},
-    store::Kind,
+    store::{Journal, Kind, NODES_MAX, Wanted},
 };
 
-/// What the simulated shell does wrong, to see that it is seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Planted {
-    /// A flush is reported and never made (worlds of the local kind).
-    AnswersBeforeSync,
-    /// A refused append is reported as done (worlds with several nodes).
-    IgnoresConflict,
-    /// A process that starts does not say that the lines of the one before it are dead.
-    KeepsDeadLines,
-}
-
 /// One world from this seed: so many hours with faults, then the healing.
-pub fn run(seed: u64, hours: f64) -> Report {
-    run_planted(seed, hours, None)
-}
-
-/// The same, with something done wrong.
-pub fn run_planted(seed: u64, hours: f64, planted: Option<Planted>) -> Report {
+pub fn run(seed: u64, hours: f64, wanted: Wanted) -> Report {
     let began = Instant::now();
     let _named = NamedOnPanic(seed);
     let faulty_ms = (hours * 3_600_000.0) as u64;
-    let mut world = World::new(seed, planted, false);
+    let mut world = World::new(seed, wanted, false);
     let ran = world.run(faulty_ms);
     let mut report = Report {
         worlds: 1,
@@ -90,7 +77,7 @@ pub fn run_planted(seed: u64, hours: f64, planted: Option<Planted>) -> Report {
     };
     if let Err(what) = ran {
         // The same history once more, this time with notes.
-        let mut world = World::new(seed, planted, true);
+        let mut world = World::new(seed, wanted, true);
         let last = match world.run(faulty_ms) {
             Err(again) if again == what => world.notes(),
             other => vec![format!("played again it went otherwise: {other:?}")],
@@ -100,16 +87,47 @@ pub fn run_planted(seed: u64, hours: f64, planted: Option<Planted>) -> Report {
     report
 }
 
-/// Worlds from this seed on, until so many hours have been simulated.
-pub fn run_many(first_seed: u64, hours: f64, hours_each: f64) -> Report {
+/// Worlds from this seed on, until so many hours have been simulated, on so many threads. How many threads there are
+/// changes nothing in the report but the time. `progress` sees the report after each world.
+pub fn run_many(runs: &Runs, mut progress: impl FnMut(&Report)) -> Report {
     let mut report = Report::default();
-    let mut seed = first_seed;
-    while (report.simulated_ms as f64) < hours * 3_600_000.0 && report.failures.len() < 5 {
-        report.add(run(seed, hours_each));
-        seed += 1;
+    let mut seed = runs.first_seed;
+    loop {
+        for world in at_once(runs, seed) {
+            report.add(world);
+            progress(&report);
+            let is_enough = report.simulated_ms as f64 >= runs.hours * 3_600_000.0;
+            if is_enough || report.failures.len() >= FAILURES_MAX {
+                return report;
+            }
+        }
+        seed += runs.threads as u64;
     }
-    report
 }
+
+fn at_once(runs: &Runs, from: u64) -> Vec<Report> {
+    std::thread::scope(|threads| {
+        let seeds = from..from + runs.threads as u64;
+        let begun: Vec<_> =
+            seeds.map(|seed| threads.spawn(move || run(seed, runs.hours_each, runs.wanted))).collect();
+        let ended = begun.into_iter().map(|thread| thread.join());
+        ended.map(|report| report.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+/// Which worlds are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Runs {
+    pub first_seed: u64,
+    pub hours: f64,
+    /// For how long each world has its faults.
+    pub hours_each: f64,
+    pub wanted: Wanted,
+    /// 1 or more.
+    pub threads: usize,
+}
+
+const FAILURES_MAX: usize = 5;
 
 /// A panic of the engine or the sequencer names its seed.
 struct NamedOnPanic(u64);

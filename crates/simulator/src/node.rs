@@ -12,6 +12,8 @@ pub(crate) struct Node {
     pub boot: BootClock,
     /// It does not reach the store until then.
     pub cut_off_until: Millis,
+    /// It does nothing at all until then; it is not dead.
+    pub still_until: Millis,
     /// It hears of others' records late until then.
     pub hard_of_hearing_until: Millis,
 }
@@ -40,6 +42,7 @@ impl Node {
             process: None,
             boot: BootClock { true_at: now, shows: 1_000_000, per_mille: 0 },
             cut_off_until: 0,
+            still_until: 0,
             hard_of_hearing_until: 0,
         }
     }

@@ -1,10 +1,13 @@
 //! What a run met, and whether that was enough.
 
-use std::{fmt, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use maitred_engine::time::{Millis, format_duration};
 
-use crate::faults::{Branch, Fault};
+use crate::{
+    faults::{Branch, Fault},
+    store::{Kind, Wanted},
+};
 
 /// How often each fault and each branch was met.
 #[derive(Clone, Debug)]
@@ -13,17 +16,21 @@ pub struct Counts {
     branches: Vec<u64>,
     /// In how many worlds each fault was switched on.
     enabled: Vec<u64>,
+    /// How many worlds of each kind there were.
+    kinds: BTreeMap<Kind, u64>,
 }
 
 impl Default for Counts {
     fn default() -> Self {
         let nothing = || vec![0; Fault::ALL.len()];
-        Self { faults: nothing(), enabled: nothing(), branches: vec![0; Branch::ALL.len()] }
+        let branches = vec![0; Branch::ALL.len()];
+        Self { faults: nothing(), enabled: nothing(), branches, kinds: BTreeMap::new() }
     }
 }
 
 impl Counts {
-    pub(crate) fn enable(&mut self, faults: &[Fault]) {
+    pub(crate) fn begin(&mut self, kind: Kind, faults: &[Fault]) {
+        self.kinds.insert(kind, 1);
         faults.iter().for_each(|fault| self.enabled[*fault as usize] += 1);
     }
 
@@ -35,12 +42,19 @@ impl Counts {
         self.branches[branch as usize] += 1;
     }
 
-    pub fn of(&self, fault: Fault) -> u64 {
-        self.faults[fault as usize]
+    /// Each fault with how often it was met, and in how many worlds it might have been.
+    pub fn faults(&self) -> impl Iterator<Item = (Fault, u64, u64)> {
+        Fault::ALL.iter().map(|it| (*it, self.faults[*it as usize], self.enabled[*it as usize]))
     }
 
-    pub fn of_branch(&self, branch: Branch) -> u64 {
-        self.branches[branch as usize]
+    /// Each rare branch with how often it was taken.
+    pub fn branches(&self) -> impl Iterator<Item = (Branch, u64)> {
+        Branch::ALL.iter().map(|it| (*it, self.branches[*it as usize]))
+    }
+
+    /// How many worlds of each kind there were.
+    pub fn kinds(&self) -> impl Iterator<Item = (Kind, u64)> {
+        self.kinds.iter().map(|(kind, worlds)| (*kind, *worlds))
     }
 
     fn add(&mut self, other: &Counts) {
@@ -48,6 +62,7 @@ impl Counts {
         add(&mut self.faults, &other.faults);
         add(&mut self.branches, &other.branches);
         add(&mut self.enabled, &other.enabled);
+        other.kinds.iter().for_each(|(kind, worlds)| *self.kinds.entry(*kind).or_default() += worlds);
     }
 }
 
@@ -90,13 +105,22 @@ impl Report {
         self.failures.extend(other.failures);
     }
 
-    /// What this run should have met and never did.
-    pub fn not_covered(&self) -> Vec<&'static str> {
-        let faults = Fault::ALL.iter().filter(|fault| {
-            self.counts.enabled[**fault as usize] > 0 && self.counts.faults[**fault as usize] == 0
-        });
-        let branches = Branch::ALL.iter().filter(|branch| self.counts.branches[**branch as usize] == 0);
-        faults.map(|fault| fault.name()).chain(branches.map(|branch| branch.name())).collect()
+    /// What worlds such as these should meet and these never did: kinds of worlds, faults, rare branches.
+    pub fn not_covered(&self, wanted: Wanted) -> Vec<String> {
+        let kinds: Vec<Kind> = wanted.kinds().collect();
+        let missing = kinds.iter().filter(|kind| !self.counts.kinds.contains_key(kind));
+        let worlds = missing.map(|kind| format!("{} with {} nodes", kind.journal.name(), kind.nodes));
+        let is_wanted = |concerns: &dyn Fn(Kind) -> bool| kinds.iter().any(|kind| concerns(*kind));
+        let faults = self
+            .counts
+            .faults()
+            .filter(|(fault, met, _)| *met == 0 && is_wanted(&|kind| fault.concerns(kind)));
+        let branches = self
+            .counts
+            .branches()
+            .filter(|(branch, taken)| *taken == 0 && is_wanted(&|kind| branch.concerns(kind)));
+        let faults = faults.map(|(fault, ..)| fault.name().to_owned());
+        worlds.chain(faults).chain(branches.map(|(branch, _)| branch.name().to_owned())).collect()
     }
 
     /// How much faster than life the worlds went by.
@@ -109,7 +133,8 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{} worlds, {} simulated in {:.1} s: {:.0} times as fast as life; {} calls, {} records, {} outcomes judged",
+            "{} worlds, {} simulated in {:.1} s of a core: {:.0} times as fast as life; {} calls, {} records, {} outcomes judged; \
+             digest {:016x}",
             self.worlds,
             format_duration(self.simulated_ms),
             self.took.as_secs_f64(),
@@ -117,13 +142,16 @@ impl fmt::Display for Report {
             self.calls,
             self.records,
             self.judged,
+            self.trace,
         )?;
-        for fault in Fault::ALL {
-            let (met, enabled) = (self.counts.of(*fault), self.counts.enabled[*fault as usize]);
+        for (Kind { journal, nodes }, worlds) in self.counts.kinds() {
+            writeln!(f, "  {:32} {worlds:8}", format!("{} with {nodes} nodes", journal.name()))?;
+        }
+        for (fault, met, enabled) in self.counts.faults() {
             writeln!(f, "  {:32} {met:8}   in {enabled} worlds", fault.name())?;
         }
-        for branch in Branch::ALL {
-            writeln!(f, "  {:32} {:8}", branch.name(), self.counts.of_branch(*branch))?;
+        for (branch, taken) in self.counts.branches() {
+            writeln!(f, "  {:32} {taken:8}", branch.name())?;
         }
         for failure in &self.failures {
             writeln!(f, "{failure}")?;

@@ -12,11 +12,9 @@ use maitred_engine::{
 };
 
 use crate::{
-    Planted,
     books::{Asked, CallId},
     faults::{Branch, Fault},
     node::Process,
-    store::Kind,
     world::{Checked, Event, StoreAsk, World},
 };
 
@@ -56,10 +54,9 @@ impl World {
             follower = self.give_birth(writer)?;
         }
         let mut sequencer = Sequencer::new(follower, writer, false);
-        match self.kind {
-            Kind::Shared { .. } => sequencer.share(self.clocks(node)),
-            Kind::Local if self.planted != Some(Planted::KeepsDeadLines) => sequencer.take_over(),
-            Kind::Local => {}
+        match self.kind.is_local() {
+            true => sequencer.take_over(),
+            false => sequencer.share(self.clocks(node)),
         }
         self.nodes[node].process = Some(Process {
             id: self.processes,
@@ -119,7 +116,7 @@ impl World {
     }
 
     fn clocks(&self, node: usize) -> maitred::local::timekeeper::Clocks {
-        let store = (self.kind == Kind::Local).then(|| self.store_now());
+        let store = self.kind.is_local().then(|| self.store_now());
         self.nodes[node].clocks(self.now, store)
     }
 
@@ -315,6 +312,7 @@ impl World {
     pub(crate) fn dies(&mut self, node: usize, power_seed: Option<u64>) -> Checked {
         let Some(process) = self.nodes[node].process.take() else { return Ok(()) };
         self.books.gone(process.writer);
+        self.nodes[node].still_until = 0;
         if let Some(local) = self.store.local() {
             local.crash(power_seed);
         }

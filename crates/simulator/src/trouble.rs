@@ -31,11 +31,17 @@ impl World {
         let node = self.chance.below(self.nodes.len() as u64) as usize;
         let is_up = self.nodes[node].process.is_some();
         match fault {
-            Fault::Kill | Fault::PowerCut | Fault::OrderlyStop | Fault::DiskError | Fault::DiskFull
+            Fault::Kill
+            | Fault::PowerCut
+            | Fault::OrderlyStop
+            | Fault::DiskError
+            | Fault::DiskFull
+            | Fault::StandStill
                 if !is_up =>
             {
                 return Ok(());
             }
+            Fault::OrderlyStop if self.nodes[node].still_until > self.now => return Ok(()),
             Fault::Kill => self.dies(node, None)?,
             Fault::PowerCut => {
                 let seed = self.chance.next();
@@ -72,6 +78,9 @@ impl World {
                 self.after(ms, Event::Over { fault });
             }
             Fault::JournalOutage => self.for_a_while(fault, |world, until| world.store_down_until = until),
+            Fault::StandStill => {
+                self.for_a_while(fault, |world, until| world.nodes[node].still_until = until);
+            }
             Fault::CutOff => self.for_a_while(fault, |world, until| world.nodes[node].cut_off_until = until),
             Fault::SlowNotice => {
                 self.for_a_while(fault, |world, until| world.nodes[node].hard_of_hearing_until = until);
@@ -102,7 +111,9 @@ impl World {
             self.fill_up(false);
             // In life a thread notices within a second.
             for node in 0..self.nodes.len() {
-                self.pump(node)?;
+                if self.nodes[node].still_until <= self.now {
+                    self.pump(node)?;
+                }
             }
         }
         Ok(())
@@ -149,6 +160,7 @@ impl World {
         for node in 0..self.nodes.len() {
             self.nodes[node].boot.run(self.now, 0);
             self.nodes[node].cut_off_until = 0;
+            self.nodes[node].still_until = 0;
             self.nodes[node].hard_of_hearing_until = 0;
             // One that was to start after an outage starts now.
             self.after(SECOND_MS, Event::Starts { node });

@@ -199,11 +199,11 @@ impl Truth {
         Ok(())
     }
 
-    /// S7a: nothing is granted on the line of a process that is gone, as far as whoever writes can know. Where there is
-    /// one node, it knows.
+    /// S7a: nothing is granted on the line of a process that is gone, as far as whoever writes can know. On a local
+    /// journal it knows.
     fn check_line_lives(&self, place: &Place, said: &Said<'_>, books: &Books) -> Checked {
         let Some((line, since)) = self.lines.get(place) else { return Ok(()) };
-        let is_known = match books.one_node {
+        let is_known = match books.is_local {
             true => *line != said.writer,
             // One that landed late may come after its process was found dead; the next meeting ends it.
             false => books.knows_that_is_gone(said.writer, *line, said.landing.made_at, *since),

@@ -14,7 +14,6 @@ use maitred_engine::time::{HOUR_MS, MINUTE_MS, Millis, SECOND_MS};
 use maitred_journal::{Peer, Position, Room};
 
 use crate::{
-    Planted,
     books::{Books, CallId},
     chance::Chance,
     client::Client,
@@ -22,7 +21,7 @@ use crate::{
     judge,
     node::Node,
     report::Counts,
-    store::{Kind, Store},
+    store::{Kind, Store, Wanted},
     witness::Witness,
 };
 
@@ -135,7 +134,6 @@ pub(crate) struct World {
     pub kind: Kind,
     pub chance: Chance,
     pub plan: Plan,
-    pub planted: Option<Planted>,
     pub counts: Counts,
     pub store: Store,
     /// The store's clock, less true time.
@@ -165,21 +163,17 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, planted: Option<Planted>, with_notes: bool) -> Self {
+    pub(crate) fn new(seed: u64, wanted: Wanted, with_notes: bool) -> Self {
         let mut chance = Chance::new(seed);
-        let kind = match chance.below(4) {
-            0 | 1 => Kind::Local,
-            more => Kind::Shared { nodes: more as usize },
-        };
+        let kind = Kind::by_chance(&mut chance, wanted);
         let plan = Plan::new(&mut chance, kind);
         let mut counts = Counts::default();
-        counts.enable(plan.enabled());
+        counts.begin(kind, plan.enabled());
         let mut world = Self {
             now: BEGINNING,
             serial: 0,
             queue: BinaryHeap::new(),
             kind,
-            planted,
             counts,
             store: Store::new(kind, chance.next()),
             store_ahead_ms: 0,
@@ -189,11 +183,11 @@ impl World {
             outage_until: 0,
             well_since: None,
             outages_ms: 0,
-            nodes: (0..kind.nodes()).map(|_| Node::new(BEGINNING)).collect(),
+            nodes: (0..kind.nodes).map(|_| Node::new(BEGINNING)).collect(),
             processes: 0,
             made: HashMap::new(),
-            clients: Client::several(&mut chance, kind.nodes()),
-            books: Books::new(kind.nodes() == 1),
+            clients: Client::several(&mut chance, kind.nodes),
+            books: Books::new(kind.is_local()),
             witness: Witness::default(),
             snapshot_before: 0,
             snapshot_last: 0,
@@ -202,7 +196,7 @@ impl World {
             plan,
             chance,
         };
-        for node in 0..kind.nodes() {
+        for node in 0..kind.nodes {
             world.after(node as u64, Event::Starts { node });
         }
         for client in 0..world.clients.len() {
@@ -246,7 +240,25 @@ impl World {
         self.happen(due.event)
     }
 
+    /// What comes to a node that stands still waits until it goes on.
+    fn stands_still_until(&self, event: &Event) -> Millis {
+        let node = match event {
+            Event::Arrives { id } => Some(self.books.calls[*id].node),
+            Event::WaitOver { process, .. }
+            | Event::HangUp { process, .. }
+            | Event::FromStore { process, .. }
+            | Event::Timer { process, .. } => self.node_of(*process),
+            _ => None,
+        };
+        node.map_or(0, |node| self.nodes[node].still_until)
+    }
+
     fn happen(&mut self, event: Event) -> Checked {
+        let still_until = self.stands_still_until(&event);
+        if still_until > self.now {
+            self.after(still_until - self.now, event);
+            return Ok(());
+        }
         match event {
             Event::Arrives { id } => self.arrives(id),
             Event::WaitOver { process, id } => self.wait_over(process, id),

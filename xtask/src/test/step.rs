@@ -63,6 +63,17 @@ pub const STEPS: &[Step] = &[
     },
     Step { name: "lints", what: "clippy finds nothing", run: lints },
     Step { name: "docs", what: "the documentation builds, every link in it leads somewhere", run: docs },
+    Step {
+        name: "small-scope",
+        what: "all states that two nodes, two limits and three callers can come into, 200,000 of them",
+        run: small_scope,
+    },
+    Step {
+        name: "simulate",
+        what: "30 simulated hours over three kinds of journal, everything that can go wrong met",
+        run: simulate,
+    },
+    Step { name: "see", what: "planted defects, each seen by the test that is for it", run: see },
     Step { name: "demo", what: "the main job, short, over kills of server and workers", run: demo },
     Step { name: "demo-sees", what: "the main job sees calls that are made without a slot", run: demo_sees },
     Step {
@@ -141,6 +152,23 @@ fn tests() -> Result<Tally, Failure> {
 
 fn judge() -> Result<Tally, Failure> {
     nextest(&["--package", "maitred-engine", "--features", "check", "--test", "judge"])
+}
+
+fn small_scope() -> Result<Tally, Failure> {
+    nextest(&["--package", "maitred-engine", "--features", "check", "--test", "small_scope"])
+}
+
+fn simulate() -> Result<Tally, Failure> {
+    one(&mut this(&["simulate", "--seed=1", "--hours=30"]))
+}
+
+fn see() -> Result<Tally, Failure> {
+    let (is_success, output) = watched(&mut this(&["see"])).map_err(|error| failed(error.to_string()))?;
+    let seen = output.lines().find_map(|line| line.strip_suffix(" planted defects, each seen"));
+    match seen.and_then(|seen| seen.parse().ok()).filter(|_| is_success) {
+        Some(seen) => Ok(Tally::passed(seen)),
+        None => Err(failed("not every planted defect was seen".to_owned())),
+    }
 }
 
 fn sdk() -> Result<Tally, Failure> {
@@ -324,7 +352,7 @@ fn must_see(mut command: Command, what: &str) -> Result<Tally, Failure> {
 }
 
 /// Shows what the command prints while it prints it, and answers it.
-fn watched(command: &mut Command) -> io::Result<(bool, String)> {
+pub fn watched(command: &mut Command) -> io::Result<(bool, String)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let errors = thread::spawn(move || stderr.map(pass_on));

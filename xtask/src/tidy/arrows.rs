@@ -16,6 +16,7 @@ const API: &str = "maitred-api";
 const ENGINE: &str = "maitred-engine";
 const JOURNAL: &str = "maitred-journal";
 const PERMITS: &str = "maitred-permits";
+const PLANTED: &str = "maitred-planted";
 const LIBRARY: &str = "maitred";
 const MODEL: &str = "maitred-model";
 const SERVER: &str = "maitred-server";
@@ -24,17 +25,19 @@ const TESTBED: &str = "maitred-testbed";
 const TASKS: &str = "maitred-tasks";
 const WORKFLOWS: &str = "maitred-workflows";
 const EVERYBODY: &[&str] =
-    &[API, ENGINE, JOURNAL, PERMITS, LIBRARY, MODEL, SERVER, SIMULATOR, TASKS, TESTBED, WORKFLOWS];
+    &[API, ENGINE, JOURNAL, PERMITS, PLANTED, LIBRARY, MODEL, SERVER, SIMULATOR, TASKS, TESTBED, WORKFLOWS];
 
 const CRATES: &[Crate] = &[
     Crate { folder: "crates/api", may_know: &[], tests_know: &[] },
-    Crate { folder: "crates/engine", may_know: &[], tests_know: &[MODEL] },
-    Crate { folder: "crates/journal", may_know: &[], tests_know: &[TESTBED] },
+    // Nothing at all in a build without planted defects.
+    Crate { folder: "crates/planted", may_know: &[], tests_know: &[] },
+    Crate { folder: "crates/engine", may_know: &[PLANTED], tests_know: &[MODEL] },
+    Crate { folder: "crates/journal", may_know: &[PLANTED], tests_know: &[TESTBED] },
     Crate { folder: "crates/permits", may_know: &[], tests_know: &[] },
     Crate { folder: "crates/model", may_know: &[], tests_know: &[] },
     Crate {
         folder: "crates/maitred",
-        may_know: &[API, ENGINE, JOURNAL, PERMITS],
+        may_know: &[API, ENGINE, JOURNAL, PERMITS, PLANTED],
         tests_know: &[SERVER, TESTBED],
     },
     Crate { folder: "crates/tasks", may_know: &[LIBRARY], tests_know: &[SERVER] },
@@ -60,6 +63,9 @@ pub fn check(tree: &Tree) -> Vec<String> {
             wrong.push(format!("{path}: no manifest that can be read"));
             continue;
         };
+        if text.lines().any(switches_defects_on) {
+            wrong.push(format!("{path}: switches planted defects on; only `cargo xtask see` may"));
+        }
         match CRATES.iter().find(|known| known.folder == folder) {
             Some(known) => wrong.extend(check_crate(known, path, &manifest)),
             None => {
@@ -68,6 +74,11 @@ pub fn check(tree: &Tree) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// A feature of another crate that comes with one of its own, or a dependency with features.
+fn switches_defects_on(line: &str) -> bool {
+    line.contains("maitred-planted/") || line.starts_with("maitred-planted") && line.contains("features")
 }
 
 fn check_crate(known: &Crate, path: &str, manifest: &Table) -> Vec<String> {
@@ -115,6 +126,10 @@ mod tests {
             1
         );
         assert_eq!(wrong("crates/new/Cargo.toml", "").len(), 1);
+        let planted = "[features]\nfast = [\"maitred-planted/planted\"]\n";
+        assert_eq!(wrong("crates/engine/Cargo.toml", planted).len(), 1);
+        let planted = "[dependencies]\nmaitred-planted = { workspace = true, features = [\"planted\"] }\n";
+        assert_eq!(wrong("crates/engine/Cargo.toml", planted).len(), 1);
         assert_eq!(wrong("crates/api/Cargo.toml", "[").len(), 1);
     }
 }

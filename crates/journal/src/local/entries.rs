@@ -6,6 +6,7 @@
 use std::io;
 
 use bytes::Bytes;
+use maitred_planted::{Defect, has};
 
 use super::format::{
     ALIGN, ENTRIES_AT, ENTRY_HEADER_BYTES, EntryHeader, EntryKind, SegmentHeader, entry_bytes, u64_at,
@@ -46,8 +47,7 @@ impl Cursor {
             EntryKind::Record => self.position + 1,
             EntryKind::Mark | EntryKind::End => self.position,
         };
-        #[cfg(test)]
-        if super::planted::has(super::planted::Defect::SkipChain) {
+        if has(Defect::OldBytesTaken) {
             return entry.position == position;
         }
         entry.position == position && entry.previous == self.previous && entry.opening >= self.opening
@@ -141,7 +141,7 @@ impl<'a> Pages<'a> {
         let Some((header, payload)) = self.entry_at(cursor.offset, cursor.segment)? else { return Ok(None) };
         if !cursor.is_continued_by(&header) {
             #[cfg(test)]
-            super::planted::meet_old_entry();
+            super::met::meet_old_entry();
             return Ok(None);
         }
         if header.kind == EntryKind::End {

@@ -2,6 +2,8 @@
 
 use std::{path::Path, sync::Arc};
 
+use maitred_planted::{Defect, has};
+
 use super::{
     Local,
     archive::LocalArchive,
@@ -214,7 +216,9 @@ pub(crate) fn begin_segment(
     write_all(&*file, &header.encode(shared.id), 0).map_err(shared.io(spare))?;
     file.sync().map_err(shared.io(spare))?;
     shared.disk.rename(spare, &name).map_err(shared.io(&name))?;
-    shared.disk.sync_folder().map_err(shared.io(""))?;
+    if !has(Defect::NoFolderSync) {
+        shared.disk.sync_folder().map_err(shared.io(""))?;
+    }
     Ok(file)
 }
 

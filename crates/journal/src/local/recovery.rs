@@ -20,6 +20,8 @@
 
 use std::{io, sync::Arc};
 
+use maitred_planted::{Defect, has};
+
 use super::{
     entries::{Cursor, Pages},
     format::{FileHeader, FileKind, HEADER_BYTES, JournalId, SegmentHeader},
@@ -183,8 +185,7 @@ fn walk_last(disk: &dyn Disk, segment: &Segment, id: JournalId) -> Result<(Curso
 }
 
 fn look_ahead(disk: &dyn Disk, pages: &mut Pages<'_>, cursor: &Cursor) -> Result<(), JournalError> {
-    #[cfg(test)]
-    if super::planted::has(super::planted::Defect::SkipLookAhead) {
+    if has(Defect::NoLookAhead) {
         return Ok(());
     }
     let name = names::segment(cursor.segment);

@@ -12,6 +12,7 @@ use maitred_engine::{
     time::Millis,
 };
 use maitred_journal::{Position, Record, Snapshot};
+use maitred_planted::{Defect, has};
 
 use super::record::{self, Body, Entry};
 
@@ -118,7 +119,7 @@ impl Follower {
         each: impl FnMut(&Engine, usize, &Command, &Outcome, &[Event]),
     ) -> Result<Applied, Halt> {
         self.head = record.position;
-        if entry.before != self.hash {
+        if entry.before != self.hash && !has(Defect::ChainIgnored) {
             if self.engine.is_none() {
                 return Err(Halt::NoBirth);
             }

@@ -1,8 +1,10 @@
-//! The list of what a newcomer looks for: every point is there, and what is named to show it exists.
+//! The list of what a newcomer looks for: every point is there, and what is named to show it exists. So does what is
+//! named to show each kind of fault.
 
 use crate::pages;
 
 const PAGE: &str = "docs/src/reference/day-one.md";
+const FAULTS: &str = "docs/src/explanation/reliability.md";
 
 /// The number of each point, and everything in code marks behind it.
 fn points(text: &str) -> Vec<(usize, Vec<String>)> {
@@ -47,6 +49,22 @@ fn every_point_names_what_shows_it() {
     }
     let shown = points.iter().filter(|(_, named)| named.iter().any(|named| is_file(&named))).count();
     assert!(shown >= 38, "only {shown} points are shown by a test");
+}
+
+#[test]
+fn every_kind_of_fault_names_a_test() {
+    let text = pages::read(FAULTS);
+    let (_, table) = text.split_once("## Kinds of faults").expect("a part about kinds of faults");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert!(rows.len() >= 30, "{FAULTS}: {} kinds", rows.len());
+    for row in rows {
+        let named: Vec<&str> =
+            row.split('`').skip(1).step_by(2).filter(|named| named.contains(".rs")).collect();
+        assert!(!named.is_empty(), "{FAULTS}: no test is named: {row}");
+        for named in named {
+            assert!(exists(named), "{FAULTS}: there is no {named}");
+        }
+    }
 }
 
 #[test]

@@ -40,11 +40,6 @@ impl SharedStore {
         Meeting { head: self.head(), peers: others.copied().collect() }
     }
 
-    /// As if nobody were ever silent.
-    pub(crate) fn beat_for_the_dead(&mut self) {
-        self.peers.values_mut().for_each(|peer| peer.beat += 1);
-    }
-
     pub(crate) fn read(&self, after: Position) -> Vec<Record> {
         self.records[(after as usize).min(self.records.len())..].to_vec()
     }

@@ -1,9 +1,6 @@
 //! Every call to the disk fails once, in every way, and for ever.
 
-use super::{
-    super::planted::{self, Defect},
-    run::{Run, SEGMENT_BYTES, number},
-};
+use super::run::{Run, SEGMENT_BYTES, number};
 use crate::{Fault, SimDisk, Survivors, chance::Chance};
 
 const KINDS: [(Fault, bool); 7] = [
@@ -89,12 +86,4 @@ fn no_failing_call_loses_what_was_promised() {
     }
     println!("{met:?}");
     assert!(met.faults > met.runs / 2 && met.ended > met.runs / 10, "the faults met hardly anything");
-}
-
-#[test]
-fn a_flush_that_is_tried_again_is_seen() {
-    let violation = planted::with(Defect::RetryFlush, || {
-        (1..5).find_map(|seed| fail_every_call(seed, 100, &mut Met::default()).err())
-    });
-    println!("seen: {}", violation.expect("a record is lost that a second flush has promised"));
 }

@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{
-    super::planted::{self, Defect},
+    super::met,
     run::{Run, number},
 };
 use crate::{Lie, SimDisk, Survivors, chance::Chance};
@@ -84,7 +84,7 @@ fn every_cut_leaves_what_was_promised() {
         kept += seen.kept;
         seed += 1;
     }
-    let old = planted::old_entries_met();
+    let old = met::old_entries_met();
     println!(
         "{images} images from seeds {first_seed} to {}: {lost} had lost records, {kept} kept unpromised ones, \
          {old} ended where a whole old entry lay",
@@ -103,10 +103,4 @@ fn is_seen(what: &str, mut violation: impl FnMut(u64) -> Option<String>) {
 fn a_disk_that_lies_is_seen() {
     is_seen("files are not flushed", |seed| watch_run(seed, 2, Some(Lie::FileSync)).violation);
     is_seen("names are not flushed", |seed| watch_run(seed, 2, Some(Lie::FolderSync)).violation);
-}
-
-#[test]
-fn a_recovery_that_takes_old_bytes_is_seen() {
-    let lose = |seed| planted::with(Defect::SkipChain, || watch_run(seed, 2, None).violation);
-    is_seen("what was cut off comes back", lose);
 }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use maitred_engine::{Engine, command::Command, event::Event, outcome::Outcome};
 use maitred_journal::{AppendError, JournalError, Position, RECORD_BYTES_MAX, Record, Room, Stamp};
+use maitred_planted::{Defect, has};
 
 use super::{
     Caller, Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, WRITTEN_SYNC_MS,
@@ -59,6 +60,10 @@ impl<R> Sequencer<R> {
     ) {
         let Phase::Appending(flight) = std::mem::replace(&mut self.phase, Phase::Idle) else { return };
         match result {
+            Err(AppendError::Conflict { expected }) if has(Defect::ConflictIgnored) => {
+                let stamp = Stamp { position: expected + 1, at: self.now(clocks) };
+                self.take_own(clocks, stamp, flight, effects);
+            }
             Ok(stamp) => {
                 self.heard(clocks);
                 self.wrote(clocks);
@@ -171,6 +176,9 @@ impl<R> Sequencer<R> {
         self.sync_at = None;
         effects.push(Effect::Sync);
         self.phase = Phase::Syncing { position: self.follower.head() };
+        if has(Defect::AnswersBeforeSync) {
+            self.publish(effects);
+        }
     }
 
     /// Applies one record, own or another's, and keeps the answers back. `stamped` is what the journal said to its

@@ -27,6 +27,7 @@ use maitred_engine::{
     time::Millis,
 };
 use maitred_journal::{JournalError, Meeting, Peer};
+use maitred_planted::{Defect, has};
 
 use super::{Effect, Phase, ReadAsked, Sequencer, in_flight, settling::is_end_of_line};
 use crate::local::{follower::Halt, timekeeper::Clocks, waiters::Place};
@@ -250,8 +251,8 @@ impl<R> Sequencer<R> {
     /// Waits for the journal's end, and reads then.
     pub(super) fn read_at_end(&mut self, asked: ReadAsked<R>) {
         match &mut self.sharing {
-            Some(sharing) => sharing.at_end.push(asked),
-            None => self.reads.push(asked),
+            Some(sharing) if !has(Defect::StaleReads) => sharing.at_end.push(asked),
+            _ => self.reads.push(asked),
         }
     }
 
@@ -368,7 +369,7 @@ impl<R> Sharing<R> {
     }
 
     fn is_dead_for(&self, process: u64, rounds: u32) -> bool {
-        self.others.get(&process).is_some_and(|other| other.silent >= rounds)
+        !has(Defect::NobodyIsDead) && self.others.get(&process).is_some_and(|other| other.silent >= rounds)
     }
 
     /// Where `own` stands among those that live, counted from the one behind `first`, in a circle.

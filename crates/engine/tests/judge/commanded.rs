@@ -1,8 +1,8 @@
 //! The naive model of the rules, given the commands of the durable journal at their times, must say what the engine
 //! said.
 
-#[path = "../../engine/tests/judge/answers.rs"]
-mod answers;
+#[path = "answers.rs"]
+pub mod answers;
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,16 @@ use maitred_model::{self as model, Model};
 
 use self::answers::{of_engine, of_model};
 
-#[derive(Default)]
-struct Judge {
-    model: Model,
+/// The model, and what it has to know besides to be given commands of the engine.
+#[derive(Clone, Default)]
+pub struct Judge {
+    pub model: Model,
     /// The model numbers lines over all servers: each with its place.
     lines: BTreeMap<(u64, u64), (u64, String, String)>,
 }
 
 /// Says how many outcomes were compared, or where the two differ.
-pub(crate) fn judge(said: &[(Millis, Command, Outcome)]) -> Result<u64, String> {
+pub fn judge(said: &[(Millis, Command, Outcome)]) -> Result<u64, String> {
     let mut judge = Judge::default();
     for (index, (at, command, outcome)) in said.iter().enumerate() {
         let Some(answer) = judge.command(*at, command) else {
@@ -41,8 +42,8 @@ pub(crate) fn judge(said: &[(Millis, Command, Outcome)]) -> Result<u64, String> 
 }
 
 impl Judge {
-    /// None for what the model does not know: from there on it cannot judge.
-    fn command(&mut self, at: Millis, command: &Command) -> Option<model::Answer> {
+    /// What the model says to the command. None for what the model does not know: from there on it cannot judge.
+    pub fn command(&mut self, at: Millis, command: &Command) -> Option<model::Answer> {
         match command {
             Command::Advance => Some(self.model.command(at, "default", None, model::Verb::Advance)),
             Command::SetRules { .. } => None,

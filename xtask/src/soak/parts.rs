@@ -1,0 +1,200 @@
+//! The parts of a soak: each a command of this repository in its long form, and which of its lines are its result.
+
+use std::{env, process::Command};
+
+use super::load;
+use crate::{binary, test::watched};
+
+pub struct Part {
+    pub name: &'static str,
+    pub what: &'static str,
+    pub run: fn(&Lengths) -> Ended,
+}
+
+/// What came of a part: lines that say what was met, or why it failed, or why it could not be run.
+pub enum Ended {
+    Passed(Vec<String>),
+    Failed(String),
+    LeftOut(String),
+}
+
+pub struct Lengths {
+    pub hours: f64,
+    pub load_minutes: u64,
+    pub percent: u64,
+}
+
+impl Lengths {
+    /// Of what is so many in full.
+    fn of(&self, full: u64) -> u64 {
+        (full * self.percent).div_ceil(100)
+    }
+}
+
+pub const PARTS: &[Part] = &[
+    Part { name: "simulate", what: "simulated hours with everything going wrong", run: simulate },
+    Part { name: "small-scope", what: "every state of a small world, a million of them", run: small_scope },
+    Part { name: "judge", what: "200,000 random command sequences on engine and model", run: judge },
+    Part { name: "power-cuts", what: "100,000 images of power cuts of the local journal", run: power_cuts },
+    Part {
+        name: "failing-calls",
+        what: "every call of the disk fails in every way, 20 runs",
+        run: failing_calls,
+    },
+    Part { name: "bit-flips", what: "every bit of a journal is flipped", run: bit_flips },
+    Part { name: "kill", what: "kill -9 of the server under load, 500 times", run: kill },
+    Part {
+        name: "nodes-postgres",
+        what: "three servers over PostgreSQL under chaos, 10 minutes",
+        run: nodes_postgres,
+    },
+    Part { name: "nodes-nats", what: "three servers over NATS under chaos, 10 minutes", run: nodes_nats },
+    Part { name: "upgrade", what: "servers replaced by those of a newer version under load", run: upgrade },
+    Part { name: "runs", what: "200 workflow runs over 30 kills", run: runs },
+    Part { name: "demo", what: "the main job, long, over kills of server and workers", run: demo },
+    Part { name: "see", what: "every planted defect", run: see },
+    Part { name: "bounds", what: "every bound of a server filled, memory as stated", run: bounds },
+    Part { name: "load", what: "70 % of the measured maximum with 10,000 waiting calls", run: load::run },
+    Part { name: "mutants", what: "cargo-mutants on the engine", run: mutants },
+];
+
+pub fn names() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(PARTS.iter().map(|part| part.name))
+}
+
+fn simulate(lengths: &Lengths) -> Ended {
+    // What was met, line by line, is the result.
+    let hours = format!("--hours={}", lengths.hours);
+    shown(this(&["simulate", &hours]), |line| line.starts_with("seeds from") || line.starts_with("  "))
+}
+
+fn small_scope(lengths: &Lengths) -> Ended {
+    let states = lengths.of(1_000_000).to_string();
+    let check = ["--package", "maitred-engine", "--features", "check", "--test", "small_scope"];
+    tests(&check, &[], &[("MAITRED_STATES", &states)], |line| line.contains("states"))
+}
+
+fn judge(lengths: &Lengths) -> Ended {
+    let cases = lengths.of(200_000).to_string();
+    let check = ["--package", "maitred-engine", "--features", "check", "--test", "judge"];
+    tests(&check, &[], &[("MAITRED_JUDGE_CASES", &cases)], |line| line.contains("cases met"))
+}
+
+fn power_cuts(lengths: &Lengths) -> Ended {
+    let images = lengths.of(100_000).to_string();
+    let test = "power_cut::every_cut_leaves_what_was_promised";
+    journal(test, &[("MAITRED_POWER_CUTS", &images)], |line| line.contains("images from seeds"))
+}
+
+fn failing_calls(lengths: &Lengths) -> Ended {
+    let seeds = lengths.of(20).to_string();
+    let test = "failing_calls::no_failing_call_loses_what_was_promised";
+    journal(test, &[("MAITRED_SEEDS", &seeds)], |line| line.starts_with("Met {"))
+}
+
+fn bit_flips(_: &Lengths) -> Ended {
+    journal("bit_flips", &[], |line| line.contains("Counts {"))
+}
+
+fn kill(lengths: &Lengths) -> Ended {
+    let rounds = format!("--rounds={}", lengths.of(500));
+    shown(this(&["kill", &rounds]), |line| line.starts_with("killed") || line.contains("seed"))
+}
+
+fn nodes_postgres(lengths: &Lengths) -> Ended {
+    nodes("postgres", lengths)
+}
+
+fn nodes_nats(lengths: &Lengths) -> Ended {
+    nodes("nats", lengths)
+}
+
+/// Ten minutes of runs of half a minute: each is judged by itself.
+fn nodes(on: &str, lengths: &Lengths) -> Ended {
+    let (on, minutes) = (format!("--on={on}"), format!("--minutes={}", lengths.of(10)));
+    let is_result =
+        |line: &str| line.contains("calls judged") || line.contains("seed") || line.contains("trouble");
+    shown(this(&["nodes", &on, &minutes]), is_result)
+}
+
+fn upgrade(_: &Lengths) -> Ended {
+    shown(this(&["nodes", "--upgrade"]), |line| line.contains("calls judged") || line.contains("seed"))
+}
+
+fn runs(lengths: &Lengths) -> Ended {
+    let (runs, kills) = (format!("--runs={}", lengths.of(200)), format!("--kills={}", lengths.of(30)));
+    shown(this(&["workflows", &runs, &kills]), |line| line.contains("calls") || line.contains("seed"))
+}
+
+fn demo(lengths: &Lengths) -> Ended {
+    let records = format!("--records={}", lengths.of(20_000));
+    shown(this(&["demo", &records]), |line| line.contains("so") || line.contains("seed"))
+}
+
+fn see(_: &Lengths) -> Ended {
+    shown(this(&["see", "--all"]), |line| line.ends_with(" s") || line.contains("planted defects"))
+}
+
+fn bounds(_: &Lengths) -> Ended {
+    let target = ["--package", "maitred-engine", "--test", "full"];
+    tests(&target, &["--ignored", "--test-threads=1"], &[], |line| line.contains("bytes each"))
+}
+
+fn mutants(_: &Lengths) -> Ended {
+    let is_there = binary::cargo().args(["mutants", "--version"]).output();
+    if !is_there.is_ok_and(|output| output.status.success()) {
+        return Ended::LeftOut(
+            "cargo-mutants is not installed: cargo install --locked cargo-mutants".to_owned(),
+        );
+    }
+    let mut cargo = binary::cargo();
+    cargo.args(["mutants", "--package", "maitred-engine", "--no-shuffle", "--timeout", "120"]);
+    let is_result = |line: &str| line.starts_with("MISSED") || line.contains("mutants tested");
+    // Survivors end it with 2; they are named in the report, and are no failure of what is tested.
+    match watched(&mut cargo) {
+        Err(error) => Ended::Failed(error.to_string()),
+        Ok((_, output)) if output.contains("mutants tested") => Ended::Passed(lines(&output, is_result)),
+        Ok((_, output)) => Ended::Failed(last(&output)),
+    }
+}
+
+fn journal(test: &str, variables: &[(&str, &str)], is_result: fn(&str) -> bool) -> Ended {
+    tests(&["--package", "maitred-journal", "--lib"], &[test], variables, is_result)
+}
+
+fn tests(
+    target: &[&str],
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+    is_result: fn(&str) -> bool,
+) -> Ended {
+    let mut cargo = binary::cargo();
+    cargo.args(["test", "--profile", &binary::profile()]).args(target);
+    cargo.args(["--", "--nocapture"]).args(arguments).envs(variables.iter().copied());
+    shown(cargo, is_result)
+}
+
+/// Runs the command; these lines of what it says are its result.
+fn shown(mut command: Command, is_result: impl Fn(&str) -> bool) -> Ended {
+    match watched(&mut command) {
+        Err(error) => Ended::Failed(format!("{command:?}: {error}")),
+        Ok((true, output)) => Ended::Passed(lines(&output, is_result)),
+        Ok((false, output)) => Ended::Failed(last(&output)),
+    }
+}
+
+fn lines(output: &str, is_result: impl Fn(&str) -> bool) -> Vec<String> {
+    output.lines().filter(|line| is_result(line)).map(str::to_owned).collect()
+}
+
+fn last(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().collect();
+    lines[lines.len().saturating_sub(30)..].join("\n")
+}
+
+/// This task runner with another task.
+fn this(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    command.args(arguments).current_dir(binary::root());
+    command
+}
