@@ -2,10 +2,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    AcquireFields, AdmitFields, AuditAnswer, Decision, ExplainAnswer, Given, HistoryAnswer, KeysAnswer,
-    LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamedLimit, NamespacesAnswer, OverviewAnswer,
-    OverviewFields, PreviewAnswer, Problem, ReleaseAnswer, RunAnswer, RunStatus, RunsAnswer, SeriesAnswer,
-    SlotAnswer,
+    AcquireFields, AdmitFields, AuditAnswer, AuditFields, Decision, ExplainAnswer, Given, HistoryAnswer,
+    KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamedLimit, NamespacesAnswer, NodesAnswer,
+    OverviewAnswer, OverviewFields, PreviewAnswer, Problem, ReleaseAnswer, RunAnswer, RunStatus, RunsAnswer,
+    RunsFields, SeriesAnswer, SlotAnswer,
 };
 
 /// One question. As JSON it carries its name in `op`; a batch is a list of them.
@@ -91,12 +91,7 @@ pub enum Call {
         #[serde(default, skip_serializing_if = "Given::is_missing")]
         wait: Given,
     },
-    Runs {
-        #[serde(default)]
-        after: Option<String>,
-        #[serde(default)]
-        most: Option<u32>,
-    },
+    Runs(RunsFields),
     Run {
         run: String,
     },
@@ -116,14 +111,7 @@ pub enum Call {
         most: Option<u32>,
     },
     /// What was changed about limits, by whom. Newest first.
-    Audit {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        before: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        most: Option<u32>,
-    },
+    Audit(AuditFields),
     /// Why a slot, a run or what has this label is not moving.
     Explain {
         what: String,
@@ -148,6 +136,8 @@ pub enum Call {
         max_hold: Given,
     },
     Namespaces {},
+    /// The servers that share the journal, as this one sees them.
+    Nodes {},
     /// With task and key: that one, even if nothing is counted. Else a page of all.
     Keys {
         #[serde(default)]
@@ -170,16 +160,17 @@ impl Call {
                 | Call::Limit { .. }
                 | Call::LimitSlots { .. }
                 | Call::Slot { .. }
-                | Call::Runs { .. }
+                | Call::Runs(_)
                 | Call::Run { .. }
                 | Call::Keys { .. }
                 | Call::History { .. }
-                | Call::Audit { .. }
+                | Call::Audit(_)
                 | Call::Explain { .. }
                 | Call::Overview(_)
                 | Call::Series { .. }
                 | Call::Preview { .. }
                 | Call::Namespaces {}
+                | Call::Nodes {}
                 | Call::Admit(AdmitFields { check: true, .. })
         )
     }
@@ -204,6 +195,8 @@ pub struct Context {
     pub by: Option<String>,
     /// `Maitred-Reason`: why, in an operator's words.
     pub reason: Option<String>,
+    /// `If-Match`: the `tag` that the limit must still have for a change of it to be made.
+    pub if_match: Option<String>,
     /// Wait until at least this revision can be seen.
     pub min_revision: Option<u64>,
     /// `traceparent` of W3C: the trace that this call is a part of, for logs. One that is malformed is as none.
@@ -245,6 +238,7 @@ pub enum Answer {
     Overview(OverviewAnswer),
     Limits(LimitsAnswer),
     Namespaces(NamespacesAnswer),
+    Nodes(NodesAnswer),
     Run(RunAnswer),
     Runs(RunsAnswer),
     Keys(KeysAnswer),

@@ -1,5 +1,5 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::{LimitShare, SlotState};
 
@@ -40,11 +40,39 @@ pub struct EndedSlot {
     pub revision: u64,
 }
 
+/// Which acts are wanted: those that fit everything that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AuditFields {
+    /// Those on this limit only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// Those of this kind only: `capacity`, `paused`, `released`, ….
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub act: Option<String>,
+    /// Those by somebody whose name has this in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Those at or after this. Milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// Those before this. Milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// The `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// How many at the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+}
+
 /// What was changed about limits, by whom, and what it was before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
     pub at: u64,
-    /// `declared`, `retired`, `gone`, `capacity`, `max_hold`, `paused`, `resumed`, `rate_reset`.
+    /// `declared`, `retired`, `gone`, `capacity`, `max_hold`, `paused`, `resumed`, `rate_reset`, and `released`: by hand,
+    /// that is with a reason, `before` being the slot.
     pub act: String,
     /// The limit, or `task/key` of a rate, with the key masked.
     pub target: String,

@@ -48,7 +48,7 @@ pub struct MaxHoldFields {
 }
 
 /// A limit as it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LimitInfo {
     pub limit: String,
     /// In force: the operator's override, else what is declared.
@@ -62,6 +62,10 @@ pub struct LimitInfo {
     pub max_hold_override_ms: Option<u64>,
     pub paused: bool,
     pub retired: bool,
+    /// Names these settings: another one once any of them is changed. A change of the limit that carries it as `If-Match`
+    /// is refused if somebody else was faster.
+    #[serde(default)]
+    pub tag: String,
     /// Sum of the weights of busy slots. Never includes reserved ones.
     pub busy: u64,
     pub reserved: u64,

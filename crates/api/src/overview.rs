@@ -169,6 +169,8 @@ pub struct SeriesAnswer {
     pub capacity: Vec<Option<u64>>,
     /// The lowest number of available places in the step.
     pub available_min: Vec<Option<u64>>,
+    /// Of the places that were not available then, those that were reserved: granted, and not confirmed yet.
+    pub reserved: Vec<Option<u64>>,
     /// The highest number of slots in the queue.
     pub waiting_max: Vec<Option<u64>>,
     pub grants: Vec<u64>,

@@ -115,6 +115,8 @@ reasons! {
     Conflict = "conflict", 409;
     /// The id is older than what is remembered.
     TooOld = "too_old", 409;
+    /// The limit is not as `If-Match` says: somebody changed it meanwhile. Nothing happened.
+    SettingsChanged = "settings_changed", 412;
     BodyTooLarge = "body_too_large", 413;
     UnsupportedMediaType = "unsupported_media_type", 415;
     /// The `Host` header names no server that this one answers for.

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use crate::SlotInfo;
+use crate::{SlotInfo, SlotState};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -15,6 +15,77 @@ pub enum RunStatus {
 #[serde(deny_unknown_fields)]
 pub struct EndRunFields {
     pub status: RunStatus,
+}
+
+/// Only runs of which this is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunFilter {
+    /// They wait for a slot.
+    Waiting,
+    /// They hold a slot.
+    Holding,
+    /// They have ended, and still hold a slot.
+    Ended,
+}
+
+/// Which runs are wanted: those that fit everything that is given. Where something is, a page may be short or empty, and
+/// more may follow on the next.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RunsFields {
+    /// Those whose id, workflow, label or limits have this in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Those that hold or wait for a slot of this limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(inline)]
+    pub only: Option<RunFilter>,
+    /// The `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// How many at the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
+    /// Only slots whose limits all begin with one of these are looked at; all, if there are none. The server sets it, from
+    /// the token: what a caller may not see, it may not search either.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub prefixes: Vec<String>,
+}
+
+impl RunsFields {
+    pub fn is_filtered(&self) -> bool {
+        self.text.is_some() || self.limit.is_some() || self.only.is_some()
+    }
+
+    /// Whether a run is wanted.
+    pub fn fits(&self, run: &RunInfo) -> bool {
+        let slots: Vec<&SlotInfo> = run.slots.iter().filter(|slot| self.sees(slot)).collect();
+        let is_so = |filter| {
+            slots.iter().any(|slot| match filter {
+                RunFilter::Waiting => slot.state == SlotState::Queued,
+                RunFilter::Holding => slot.state.is_granted(),
+                RunFilter::Ended => slot.run_ended_at.is_some(),
+            })
+        };
+        let limits = || slots.iter().flat_map(|slot| &slot.limits).map(|share| share.limit.as_str());
+        let has = |text: &String| {
+            let of_slots = slots.iter().flat_map(|slot| [slot.workflow.as_deref(), slot.label.as_deref()]);
+            let words = of_slots.chain([Some(run.run.as_str()), run.workflow.as_deref()]).flatten();
+            words.chain(limits()).any(|word| word.to_lowercase().contains(&text.to_lowercase()))
+        };
+        self.text.as_ref().is_none_or(has)
+            && self.limit.as_ref().is_none_or(|limit| limits().any(|of| of == limit))
+            && self.only.is_none_or(is_so)
+    }
+
+    fn sees(&self, slot: &SlotInfo) -> bool {
+        let covers = |limit: &str| self.prefixes.iter().any(|prefix| limit.starts_with(prefix));
+        self.prefixes.is_empty() || slot.limits.iter().all(|share| covers(&share.limit))
+    }
 }
 
 /// How a run stands.

@@ -115,6 +115,11 @@ impl Engine {
         outcome
     }
 
+    /// Whether the first answer to this request is remembered: then it is given again, and nothing is done.
+    pub fn knows_request(&self, namespace: &Namespace, id: &RequestId) -> bool {
+        self.memory.get(self.hash_key.name(Named::Request, [namespace.as_str(), id.as_str()])).is_some()
+    }
+
     fn standing_of_request(&mut self, id: &RequestId) -> Result<(Share, Millis), Refusal> {
         match self.memory.standing(self.now, id.as_str()) {
             Standing::TooOld => Err(Refusal::TooOld { horizon: self.memory.horizon }),

@@ -19,7 +19,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 use maitred_api::{Answer, BatchFields, BatchItem, Call, Context, Problem, Reason, is_traceparent};
 use reqwest::{
     Method, Url,
-    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, IF_MATCH},
 };
 use serde_json::{Value, json};
 
@@ -182,6 +182,7 @@ impl Far {
             (REQUEST_ID, &context.request_id, Reason::InvalidId),
             (BY, &context.by, Reason::InvalidLabel),
             (WHY, &context.reason, Reason::InvalidLabel),
+            (IF_MATCH, &context.if_match, Reason::InvalidArgument),
         ];
         for (name, text, reason) in texts {
             if let Some(text) = text {

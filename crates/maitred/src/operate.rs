@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maitred_api::{
     Answer, Call, Given, LimitAnswer, LimitInfo, LimitSlotsAnswer, NamedLimit, Problem, Reason, RunAnswer,
-    RunInfo, RunStatus, SlotAnswer,
+    RunInfo, RunStatus, RunsFields, SlotAnswer,
 };
 
 use tokio::time::Instant;
@@ -188,7 +188,8 @@ impl Maitred {
     pub async fn runs(&self) -> Result<Vec<RunInfo>, Problem> {
         let (mut runs, mut after) = (Vec::new(), None);
         loop {
-            match self.call(Call::Runs { after, most: Some(PAGE) }).await? {
+            let fields = RunsFields { after, most: Some(PAGE), ..RunsFields::default() };
+            match self.call(Call::Runs(fields)).await? {
                 Answer::Runs(page) => {
                     runs.extend(page.runs);
                     after = page.next;

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use maitred::{
     api::{
-        AcquireFields, Answer, AuditAnswer, Block, Call, ConfirmMode, Context, ExplainAnswer, ExplainedKind,
-        Given, HistoryAnswer, LiveSnapshot, NamedLimit, SlotState,
+        AcquireFields, Answer, AuditAnswer, AuditFields, Block, Call, ConfirmMode, Context, ExplainAnswer,
+        ExplainedKind, Given, HistoryAnswer, LiveSnapshot, NamedLimit, RunFilter, RunStatus, RunsFields,
+        SlotState,
     },
     local::{Node, NodeOptions},
 };
@@ -127,7 +128,7 @@ async fn the_audit_names_who_changed_what_and_what_it_was_before() {
     ask(&node, Call::SetCapacity { limit: limit(), capacity: 7_u32.into() }).await;
     ask(&node, Call::Pause { limit: limit() }).await;
     history(&node, of(None, None, None, None)).await;
-    let call = Call::Audit { limit: Some(limit()), before: None, most: None };
+    let call = Call::Audit(AuditFields { limit: Some(limit()), ..AuditFields::default() });
     let Answer::Audit(AuditAnswer { acts, .. }) = ask(&node, call).await else { panic!("no audit") };
     let told: Vec<_> =
         acts.iter().map(|act| (act.act.as_str(), act.before.as_deref(), act.after.as_deref())).collect();
@@ -139,6 +140,79 @@ async fn the_audit_names_who_changed_what_and_what_it_was_before() {
     ];
     assert_eq!(told, wanted);
     assert!(acts.iter().all(|act| act.by.as_deref() == Some("ana") && act.reason.as_deref() == Some("test")));
+}
+
+/// A release that says why is an operator's, and stands under each limit that got its place back.
+#[tokio::test]
+async fn the_audit_has_releases_by_hand_and_is_searched() {
+    let node = node(None).await;
+    for call in [declare("a", 1), declare("b", 1), acquire(&["a", "b"], "s1", "r1"), release("s1")] {
+        ask(&node, call).await;
+    }
+    ask(&node, acquire(&["a"], "s2", "r2")).await;
+    let silent = Context { by: Some("worker".to_owned()), ..Context::default() };
+    node.call(&silent, release("s2")).await.expect("released");
+    node.call(&silent, Call::Pause { limit: "b".to_owned() }).await.expect("paused");
+    history(&node, of(None, None, None, None)).await;
+    let told = async |fields: AuditFields| match ask(&node, Call::Audit(fields)).await {
+        Answer::Audit(answer) => {
+            let told = answer.acts.into_iter().map(|act| format!("{} {}", act.act, act.target));
+            told.collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let all = AuditFields::default;
+    let text = |text: &str| Some(text.to_owned());
+    let everything = ["paused b", "released b", "released a", "declared b", "declared a"];
+    assert_eq!(told(all()).await, everything);
+    assert_eq!(told(AuditFields { act: text("released"), ..all() }).await, ["released b", "released a"]);
+    assert_eq!(told(AuditFields { by: text("ORK"), ..all() }).await, ["paused b"]);
+    assert_eq!(told(AuditFields { by: text("%"), ..all() }).await, Vec::<String>::new());
+    assert_eq!(told(AuditFields { limit: text("a"), act: text("released"), ..all() }).await, ["released a"]);
+    let now = node.now().await;
+    let both = AuditFields { since: Some(now + 1), ..all() };
+    assert_eq!(told(both).await, Vec::<String>::new());
+    let both = AuditFields { since: Some(1), until: Some(now + 1), ..all() };
+    assert_eq!(told(both).await, everything);
+}
+
+#[tokio::test]
+async fn runs_are_searched_through_all_their_pages() {
+    let node = node(None).await;
+    ask(&node, declare("a", 2)).await;
+    ask(&node, declare("b", 500)).await;
+    for number in 0..300 {
+        let limit = if number % 100 == 7 { "a" } else { "b" };
+        ask(&node, acquire(&[limit], &format!("s{number}"), &format!("r{number}"))).await;
+    }
+    ask(&node, Call::EndRun { run: "r7".to_owned(), status: RunStatus::Succeeded }).await;
+    history(&node, of(None, None, None, None)).await;
+    let found = async |fields: RunsFields| {
+        let (mut runs, mut after, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let fields = RunsFields { after, most: Some(20), ..fields.clone() };
+            let Answer::Runs(page) = ask(&node, Call::Runs(fields)).await else { panic!("no runs") };
+            assert!(page.runs.len() <= 20);
+            runs.extend(page.runs.into_iter().map(|run| run.run));
+            (after, pages) = (page.next, pages + 1);
+            if after.is_none() {
+                runs.sort();
+                return (runs, pages);
+            }
+        }
+    };
+    let all = RunsFields::default;
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(found(all()).await.0.len(), 300);
+    assert_eq!(
+        found(RunsFields { limit: text("a"), ..all() }).await,
+        (vec!["r107".into(), "r207".into(), "r7".into()], 1)
+    );
+    let waiting = RunsFields { only: Some(RunFilter::Waiting), ..all() };
+    assert_eq!(found(waiting).await.0, ["r207"]);
+    assert_eq!(found(RunsFields { only: Some(RunFilter::Ended), ..all() }).await.0, ["r7"]);
+    assert_eq!(found(RunsFields { only: Some(RunFilter::Holding), ..all() }).await.0.len(), 299);
+    assert_eq!(found(RunsFields { text: text("ORDER-S299"), ..all() }).await.0, ["r299"]);
 }
 
 #[tokio::test]

@@ -18,10 +18,15 @@ struct Stage {
 
 impl Stage {
     async fn new() -> Stage {
-        let options = NodeOptions { manual_clock: true, ..NodeOptions::default() };
-        let node = Node::start(options).await.expect("the node starts");
-        node.advance_to(1_000 * MINUTE_MS).await.expect("a manual clock");
-        Stage { node }
+        let stage = Stage::in_folder(None).await;
+        stage.node.advance_to(1_000 * MINUTE_MS).await.expect("a manual clock");
+        stage
+    }
+
+    async fn in_folder(folder: Option<&std::path::Path>) -> Stage {
+        let folder = folder.map(Into::into);
+        let options = NodeOptions { folder, manual_clock: true, ..NodeOptions::default() };
+        Stage { node: Node::start(options).await.expect("the node starts") }
     }
 
     async fn ask(&self, call: Call) -> Answer {
@@ -217,4 +222,71 @@ async fn a_preview_says_who_would_start_and_the_change_does_just_that() {
     assert_eq!((lowered.over, lowered.starts), (4, 0), "6 places are taken");
     stage.ask(Call::Pause { limit: "a".to_owned() }).await;
     assert_eq!(stage.preview("a", 100u32.into()).await.starts, 0);
+}
+
+/// What the charts show is the same after a restart, and goes on; runs that hold on after their end stay known.
+#[tokio::test]
+async fn the_series_go_on_over_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let stage = Stage::in_folder(Some(folder.path())).await;
+    stage.node.advance_to(1_000 * MINUTE_MS).await.expect("a manual clock");
+    stage.declare("voice", 2).await;
+    for number in 0..4 {
+        stage.acquire(&[("voice", 1)], &format!("s{number}"), &format!("r{number}")).await;
+        stage.pass(MINUTE_MS).await;
+    }
+    stage.end("r0").await;
+    stage.release("s1").await;
+    let before = stage.series("voice").await;
+    let limit = stage.limit("voice").await;
+    stage.node.stop(Duration::from_secs(9)).await;
+
+    let again = Stage::in_folder(Some(folder.path())).await;
+    let after = again.series("voice").await;
+    assert_eq!((&after.at, after.known_since), (&before.at, before.known_since));
+    assert_eq!((&after.grants, &after.available_min), (&before.grants, &before.available_min));
+    assert_eq!(after.wait_p50_ms, before.wait_p50_ms);
+    assert_eq!(again.limit("voice").await.floor, limit.floor);
+    assert_eq!(again.run_ended_at("voice").await.iter().flatten().count(), 1);
+    again.pass(MINUTE_MS).await;
+    again.release("s0").await;
+    let sum = |numbers: &[u64]| numbers.iter().sum::<u64>();
+    let later = again.series("voice").await;
+    assert_eq!((sum(&later.released), sum(&before.released)), (2, 1));
+    assert_eq!(later.known_since, before.known_since);
+}
+
+/// Of the places that were not free at the lowest moment, those that nobody had confirmed yet.
+#[tokio::test]
+async fn reserved_places_are_told_beside_the_free_ones() {
+    let stage = Stage::new().await;
+    stage.declare("voice", 3).await;
+    stage.acquire(&[("voice", 1)], "busy", "r1").await;
+    let fields = AcquireFields {
+        slot: Some("reserved".to_owned()),
+        limit: Some("voice".to_owned()),
+        ..AcquireFields::default()
+    };
+    stage.ask(Call::Acquire(fields)).await;
+    let series = stage.series("voice").await;
+    let last = |numbers: &[Option<u64>]| numbers.last().copied().flatten();
+    assert_eq!((last(&series.available_min), last(&series.reserved)), (Some(1), Some(1)));
+    assert_eq!(last(&series.capacity), Some(3));
+}
+
+#[tokio::test]
+async fn the_time_to_drain_is_told_from_the_pace() {
+    let stage = Stage::new().await;
+    stage.declare("voice", 1).await;
+    for number in 0..9 {
+        stage.acquire(&[("voice", 1)], &format!("s{number}"), "r").await;
+    }
+    assert_eq!(stage.limit("voice").await.drains_in_ms, None, "nothing has come back yet");
+    for number in 0..5 {
+        stage.pass(MINUTE_MS).await;
+        stage.release(&format!("s{number}")).await;
+        stage.ask(Call::Confirm { slot: format!("s{}", number + 1) }).await;
+    }
+    // 5 in the last 10 minutes, 3 wait.
+    assert_eq!(stage.limit("voice").await.drains_in_ms, Some(6 * MINUTE_MS));
 }

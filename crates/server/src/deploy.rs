@@ -126,6 +126,7 @@ mod tests {
 
     fn limit(name: &str, declared: u32, overridden: Option<u32>, retired: bool) -> LimitInfo {
         LimitInfo {
+            tag: String::new(),
             limit: name.to_owned(),
             capacity: overridden.unwrap_or(declared),
             max_hold_ms: 1,

@@ -266,7 +266,7 @@ impl World {
             self.after(ms, Event::WaitOver { process, id });
         }
         let input = match self.books.calls[id].asked.clone() {
-            Asked::Change(request) => Input::Ask { request, admit: None, line, reply: id },
+            Asked::Change(request) => Input::Ask { request, admit: None, if_match: None, line, reply: id },
             Asked::Read { namespace, call, min_revision } => {
                 Input::Read { namespace, call: *call, min_revision, reply: id }
             }

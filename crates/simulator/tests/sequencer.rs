@@ -93,7 +93,7 @@ impl Node {
         self.next_call += 1;
         let reply = self.next_call;
         let request = Box::new(request(verb));
-        self.input(Input::Ask { request, admit: None, line, reply });
+        self.input(Input::Ask { request, admit: None, if_match: None, line, reply });
         reply
     }
 

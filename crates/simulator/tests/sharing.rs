@@ -149,7 +149,7 @@ impl Node {
         self.next_call += 1;
         let reply = self.next_call;
         let request = Box::new(request(verb));
-        self.input(Input::Ask { request, admit: None, line, reply });
+        self.input(Input::Ask { request, admit: None, if_match: None, line, reply });
         reply
     }
 
@@ -349,4 +349,45 @@ fn who_says_that_time_has_come() {
     assert!(node.effects.is_empty(), "not yet: {:?}", node.effects);
     node.passes(1);
     assert_eq!(node.lands(), [Command::Advance]);
+}
+
+/// Who shows something new is live; who does not is silent, and it is told since when.
+#[test]
+fn who_is_there_is_told() {
+    let mut node = Node::start(held_and_waited_for());
+    node.passes(1_000);
+    node.meets(&[other(1)]);
+    let told = node.sequencer.nodes(node.clocks());
+    assert!(told.shared && told.nodes.len() == 2 && told.nodes[0].this, "{told:?}");
+    let seen = |told: &maitred_api::NodesAnswer| {
+        let other = &told.nodes[1];
+        (other.live, other.seen_at, other.supports_rules)
+    };
+    assert_eq!(seen(&told), (true, Some(told.as_of), Some(1)));
+    for _ in 0..5 {
+        node.passes(1_000);
+        node.meets(&[other(1)]);
+    }
+    let told = node.sequencer.nodes(node.clocks());
+    assert_eq!(seen(&told), (false, Some(told.as_of - 5_000), Some(1)));
+}
+
+/// What was right when it was proposed may not be when another node's record stands before it.
+#[test]
+fn a_condition_is_looked_at_again_behind_another_nodes_record() {
+    let mut node = Node::start(vec![limit_of_one()]);
+    let set = |capacity| Verb::SetCapacity { limit: "a".parse().expect("a name"), capacity: Some(capacity) };
+    let view = node.sequencer.engine().expect("an engine").limit("default", "a").expect("it is there");
+    assert_eq!(view.capacity, 1);
+    let if_match = Some("1.300000.-.-.".to_owned());
+    let request = Box::new(request(set(3)));
+    node.input(Input::Ask { request, admit: None, if_match, line: None, reply: 900 });
+    let (after, _) = node.next_append();
+    node.other_appends(vec![command(set(2))]);
+    node.input(Input::Appended(Err(AppendError::Conflict { expected: after + 1 })));
+    node.catches_up();
+    assert!(node.effects.is_empty(), "it is not proposed again: {:?}", node.effects);
+    assert!(matches!(node.answers.last(), Some((900, Err(Reason::SettingsChanged)))), "{:?}", node.answers);
+    let view = node.sequencer.engine().expect("an engine").limit("default", "a").expect("it is there");
+    assert_eq!(view.capacity, 2);
 }

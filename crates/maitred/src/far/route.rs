@@ -102,7 +102,10 @@ fn read_route(call: &Call) -> Option<Route> {
         Call::Slot { slot: id, wait } => {
             slot(Method::GET, id, "")?.query("wait", given_text(wait)).waiting(wait)
         }
-        Call::Runs { after, most } => page("runs".to_owned(), after, most),
+        Call::Runs(fields) => page("runs".to_owned(), &fields.after, &fields.most)
+            .query("text", fields.text.clone())
+            .query("limit", fields.limit.clone())
+            .query("only", fields.only.and_then(|only| word(json!(only)))),
         Call::Run { run } => Route::new(Method::GET, format!("runs/{}", segment(run)?)),
         Call::Keys { task, key, after, most } => {
             page("keys".to_owned(), after, most).query("task", task.clone()).query("key", key.clone())
@@ -113,9 +116,13 @@ fn read_route(call: &Call) -> Option<Route> {
             .query("run", run.clone())
             .query("label", label.clone())
             .query("before", before.clone()),
-        Call::Audit { limit, before, most } => page("audit".to_owned(), &None, most)
-            .query("limit", limit.clone())
-            .query("before", before.clone()),
+        Call::Audit(fields) => page("audit".to_owned(), &None, &fields.most)
+            .query("limit", fields.limit.clone())
+            .query("act", fields.act.clone())
+            .query("by", fields.by.clone())
+            .query("since", fields.since.map(|at| at.to_string()))
+            .query("until", fields.until.map(|at| at.to_string()))
+            .query("before", fields.before.clone()),
         Call::Explain { what } => Route::new(Method::GET, "explain").query("what", Some(what.clone())),
         Call::Overview(fields) => overview(fields),
         Call::Series { limit: name, range } => {
@@ -124,22 +131,27 @@ fn read_route(call: &Call) -> Option<Route> {
         Call::Preview { limit: name, capacity, max_hold } => limit(Method::GET, name, "/preview")?
             .query("capacity", given_text(capacity))
             .query("max_hold", given_text(max_hold)),
+        Call::Nodes {} => Route::new(Method::GET, "nodes"),
         Call::Namespaces {} => Route::new(Method::GET, "namespaces"),
         _ => return None,
     })
 }
 
 fn overview(fields: &OverviewFields) -> Route {
-    let text = |value: Value| value.as_str().map(ToOwned::to_owned);
     Route::new(Method::GET, "overview")
         .query("limit", fields.limit.clone())
         .query("text", fields.text.clone())
-        .query("health", fields.health.and_then(|health| text(json!(health))))
-        .query("only", fields.only.and_then(|only| text(json!(only))))
-        .query("sort", text(json!(fields.sort)))
+        .query("health", fields.health.and_then(|health| word(json!(health))))
+        .query("only", fields.only.and_then(|only| word(json!(only))))
+        .query("sort", word(json!(fields.sort)))
         .query("reverse", fields.reverse.then(|| "true".to_owned()))
         .query("skip", (fields.skip > 0).then(|| fields.skip.to_string()))
         .query("most", fields.most.map(|most| most.to_string()))
+}
+
+/// The name of one of several.
+fn word(value: Value) -> Option<String> {
+    value.as_str().map(ToOwned::to_owned)
 }
 
 fn limit(method: Method, name: &str, rest: &str) -> Option<Route> {

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use maitred_api::{
     AcquireFields, AdmitFields, Answer, BatchItem, Call, Certainty, Context, Given, NamedLimit, Problem,
-    Reason, RunStatus, SlotState, SpecFields,
+    Reason, RunStatus, RunsFields, SlotState, SpecFields,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -132,6 +132,7 @@ async fn a_call_carries_its_context_in_headers() {
         by: Some("ops".to_owned()),
         reason: Some("se perdió".to_owned()),
         min_revision: Some(6),
+        if_match: Some("20.600000.-.-.".to_owned()),
         traceparent: Some("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".to_owned()),
     };
     let answer = far.call(&context, Call::Release { slot: "a/b".to_owned() }).await.unwrap();
@@ -144,6 +145,7 @@ async fn a_call_carries_its_context_in_headers() {
     for line in [
         "maitred-agent: ns",
         "idempotency-key: id-1",
+        "if-match: 20.600000.-.-.",
         "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
         "maitred-reason: se perdió",
         "authorization: Bearer secret",
@@ -235,7 +237,7 @@ fn every_call_has_its_route() {
         (Call::Limit { limit: limit() }, "GET /limits/voice"),
         (Call::LimitSlots { limit: limit(), skip: 3, most: None }, "GET /limits/voice/slots?skip=3"),
         (Call::Slot { slot: slot(), wait: "30s".into() }, "GET /slots/a%7Cb%3Ac%25?wait=30s"),
-        (Call::Runs { after: None, most: None }, "GET /runs"),
+        (Call::Runs(RunsFields::default()), "GET /runs"),
         (Call::Run { run: "r".to_owned() }, "GET /runs/r"),
         (
             Call::Keys { task: Some("t".to_owned()), key: Some("k".to_owned()), after: None, most: None },

@@ -8,6 +8,7 @@ use maitred_api::{
 use maitred_engine::{
     Engine,
     command::{Confirm, Hold, Request, Spec, SpecKind, Verb},
+    names::LimitName,
     outcome::{Admission, End, Outcome, Refusal, SlotStatus, Verdict},
     time::{self, Millis},
     view::{CounterView, KeyView, LimitView, RunView, SlotView},
@@ -54,19 +55,34 @@ pub fn change(
 
 /// What a done act left behind: the limit it concerns, where it concerns one.
 fn done(engine: &Engine, request: &Request, as_of: AsOf) -> Result<Answer, Problem> {
-    let limit = match &request.verb {
-        Verb::Declare(declared) => Some(&declared.limit),
-        Verb::SetCapacity { limit, .. } | Verb::SetMaxHold { limit, .. } => Some(limit),
-        Verb::Pause { limit } | Verb::Resume { limit } => Some(limit),
-        _ => None,
-    };
-    let view = limit.and_then(|limit| engine.limit(request.namespace.as_str(), limit.as_str()));
+    let view =
+        limit_of(&request.verb).and_then(|limit| engine.limit(request.namespace.as_str(), limit.as_str()));
     Ok(match view {
         Some(view) => {
             Answer::Limit(LimitAnswer { limit: limit_info(&view), revision: as_of.revision, as_of: as_of.at })
         }
         None => Answer::Done(DoneAnswer { revision: as_of.revision, as_of: as_of.at }),
     })
+}
+
+/// The limit that a verb changes, where it changes one.
+pub fn limit_of(verb: &Verb) -> Option<&LimitName> {
+    match verb {
+        Verb::Declare(declared) => Some(&declared.limit),
+        Verb::SetCapacity { limit, .. } | Verb::SetMaxHold { limit, .. } => Some(limit),
+        Verb::Pause { limit } | Verb::Resume { limit } => Some(limit),
+        _ => None,
+    }
+}
+
+/// Names the settings of a limit: two that differ in any of them have different ones.
+pub fn tag(view: &LimitView) -> String {
+    let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+    let (capacity, max_hold) = (view.capacity_override.map(u64::from), view.max_hold_override_ms);
+    let marks = [(view.paused, "p"), (view.retired, "r")];
+    let marks: String = marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect();
+    let declared = format!("{}.{}", view.declared_capacity, view.declared_max_hold_ms);
+    format!("{declared}.{}.{}.{marks}", number(capacity), number(max_hold))
 }
 
 fn slot_of(verb: &Verb) -> Option<&str> {
@@ -242,6 +258,7 @@ pub fn limit_info(view: &LimitView) -> LimitInfo {
         max_hold_override_ms: view.max_hold_override_ms,
         paused: view.paused,
         retired: view.retired,
+        tag: tag(view),
         busy: view.busy,
         reserved: view.reserved,
         available: u64::from(view.capacity).saturating_sub(view.busy + view.reserved),

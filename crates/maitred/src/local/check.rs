@@ -16,6 +16,8 @@ use maitred_engine::{
     time::{self, Millis},
 };
 
+use super::answer;
+
 /// The longest that one call may stay open.
 pub const WAIT_MAX_MS: Millis = time::DAY_MS;
 
@@ -36,6 +38,17 @@ pub fn request(context: &Context, call: &Call) -> Result<Request, Problem> {
         reason: label(context.reason.as_deref(), "reason")?,
         verb: verb(call)?,
     })
+}
+
+/// The tag that the limit must have for this change to be made.
+pub fn condition(context: &Context, verb: &Verb) -> Result<Option<String>, Problem> {
+    let Some(given) = &context.if_match else { return Ok(None) };
+    if answer::limit_of(verb).is_none() {
+        let message = "If-Match goes with a change of one limit: declare it, set or reset its capacity or max hold, \
+                       pause or resume it. Leave the header out";
+        return bad(Reason::InvalidArgument, message.to_owned());
+    }
+    Ok(Some(given.trim().trim_matches('"').to_owned()))
 }
 
 pub fn namespace(context: &Context) -> Result<Namespace, Problem> {

@@ -1,13 +1,13 @@
 //! The node's answers about what was: history and audit, and the story behind an explanation.
 
 use maitred_api::{
-    Answer, AuditAnswer, Call, Context, ExplainedKind, HistoryAnswer, LimitsAnswer, LiveEvent, LiveSnapshot,
-    Problem, Reach, Reason,
+    Answer, AuditAnswer, AuditFields, Call, Context, ExplainedKind, HistoryAnswer, LimitsAnswer, LiveEvent,
+    LiveSnapshot, Problem, Reason,
 };
 
 use super::{
     Node, check,
-    history::{AuditQuery, EndsQuery, History, HistoryError},
+    history::{AuditQuery, EndsQuery, HistoryError, Reader},
     live, reading, steps,
     stream::{Listener, TooFarBehind},
 };
@@ -18,21 +18,21 @@ const PAST_WAITS: usize = 100;
 impl Node {
     pub(super) async fn look_back(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
         let namespace = check::namespace(context)?.to_string();
-        let history = self.history.clone().ok_or_else(no_history)?;
+        let (history, reader) = (self.history.clone(), self.history.reader().ok_or_else(no_history)?);
         let head = self.head().await;
         blocking(move || match call {
             Call::History { limit, slot, run, label, before, most } => {
                 let (before, most) = (row(before.as_deref())?, reading::page(most)?);
                 let query = EndsQuery { namespace, limit, slot, run, label, before, most };
-                let (ends, next) = history.reader.ends(&query).map_err(trouble)?;
-                let reach = reach(&history, head)?;
+                let (ends, next) = reader.ends(&query).map_err(trouble)?;
+                let reach = history.reach(&reader, head).map_err(trouble)?;
                 Ok(Answer::History(HistoryAnswer { ends, next: next.map(|row| row.to_string()), reach }))
             }
-            Call::Audit { limit, before, most } => {
+            Call::Audit(AuditFields { limit, act, by, since, until, before, most }) => {
                 let (before, most) = (row(before.as_deref())?, reading::page(most)?);
-                let query = AuditQuery { namespace, target: limit, before, most };
-                let (acts, next) = history.reader.audit(&query).map_err(trouble)?;
-                let reach = reach(&history, head)?;
+                let query = AuditQuery { namespace, target: limit, act, by, since, until, before, most };
+                let (acts, next) = reader.audit(&query).map_err(trouble)?;
+                let reach = history.reach(&reader, head).map_err(trouble)?;
                 Ok(Answer::Audit(AuditAnswer { acts, next: next.map(|row| row.to_string()), reach }))
             }
             _ => Err(Problem::new(Reason::Internal, "this call does not look back")),
@@ -43,11 +43,11 @@ impl Node {
     /// What is alive explains itself; what has ended comes from the history.
     pub(super) async fn explain(&self, context: &Context, what: String) -> Result<Answer, Problem> {
         let answer = self.read(context, Call::Explain { what: what.clone() }).await?;
-        let (Answer::Explain(mut explained), Some(history)) = (answer.clone(), self.history.clone()) else {
+        let (Answer::Explain(mut explained), Some(reader)) = (answer.clone(), self.history.reader()) else {
             return Ok(answer);
         };
         let namespace = check::namespace(context)?.to_string();
-        let ended = blocking(move || ended(&history, namespace, &what)).await?;
+        let ended = blocking(move || ended(&reader, namespace, &what)).await?;
         if let (ExplainedKind::Unknown, Some((kind, last))) = (explained.kind, ended.as_ref()) {
             let by = last[0].by.as_ref().map(|by| format!(" by `{by}`")).unwrap_or_default();
             explained.kind = *kind;
@@ -64,7 +64,7 @@ impl Node {
     /// A run with the waits that are over, as far as the history reaches.
     pub(super) async fn run_with_its_past(&self, context: &Context, call: Call) -> Result<Answer, Problem> {
         let answer = self.read(context, call).await?;
-        let (Answer::Run(mut answer), Some(history)) = (answer.clone(), self.history.clone()) else {
+        let (Answer::Run(mut answer), Some(reader)) = (answer.clone(), self.history.reader()) else {
             return Ok(answer);
         };
         let query = EndsQuery {
@@ -74,8 +74,7 @@ impl Node {
             ..EndsQuery::default()
         };
         // What cannot be looked up is left out: the run itself is there.
-        let (ends, _) =
-            blocking(move || history.reader.ends(&query).map_err(trouble)).await.unwrap_or_default();
+        let (ends, _) = blocking(move || reader.ends(&query).map_err(trouble)).await.unwrap_or_default();
         let live: Vec<String> = answer.run.slots.iter().map(|slot| slot.slot.clone()).collect();
         let over = ends.iter().filter(|end| !live.contains(&end.slot));
         answer.run.steps.extend(over.filter_map(steps::of_ended));
@@ -156,7 +155,7 @@ impl LiveEvents {
 type Ended = (ExplainedKind, Vec<maitred_api::EndedSlot>);
 
 /// The last ends of a slot, else of a run, else of a label.
-fn ended(history: &History, namespace: String, what: &str) -> Result<Option<Ended>, Problem> {
+fn ended(reader: &Reader, namespace: String, what: &str) -> Result<Option<Ended>, Problem> {
     let all = EndsQuery { namespace, most: 10, ..EndsQuery::default() };
     let name = || Some(what.to_owned());
     let queries = [
@@ -165,16 +164,12 @@ fn ended(history: &History, namespace: String, what: &str) -> Result<Option<Ende
         (ExplainedKind::Label, EndsQuery { label: name(), ..all }),
     ];
     for (kind, query) in queries {
-        let (ends, _) = history.reader.ends(&query).map_err(trouble)?;
+        let (ends, _) = reader.ends(&query).map_err(trouble)?;
         if !ends.is_empty() {
             return Ok(Some((kind, ends)));
         }
     }
     Ok(None)
-}
-
-fn reach(history: &History, head: u64) -> Result<Reach, Problem> {
-    history.reach(head).map_err(trouble)
 }
 
 fn row(before: Option<&str>) -> Result<Option<i64>, Problem> {
@@ -186,7 +181,10 @@ fn row(before: Option<&str>) -> Result<Option<i64>, Problem> {
 }
 
 fn no_history() -> Problem {
-    Problem::new(Reason::Unavailable, "this server keeps no history: it could not be opened at its start")
+    Problem::new(
+        Reason::Unavailable,
+        "the history of this server cannot be opened; it is tried again, see /readyz for why",
+    )
 }
 
 fn trouble(error: HistoryError) -> Problem {

@@ -20,6 +20,7 @@ mod overview;
 mod preview;
 mod reading;
 pub mod record;
+mod runs;
 mod seen;
 pub mod sequencer;
 mod series;

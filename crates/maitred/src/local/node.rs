@@ -65,8 +65,7 @@ pub struct Node {
     pub(super) failed: watch::Receiver<Option<String>>,
     pub(super) stream: Arc<Stream>,
     pub(super) heard_at: Arc<AtomicU64>,
-    /// None if it could not be opened: the limiter does not need it.
-    pub(super) history: Option<History>,
+    pub(super) history: History,
     pub(super) series: Arc<Series>,
     pub(super) threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
@@ -91,8 +90,10 @@ impl Node {
         let (node, context) = (self.clone(), context.clone());
         Answering::looking(async move {
             match call {
-                Call::History { .. } | Call::Audit { .. } => node.look_back(&context, call).await,
+                Call::History { .. } | Call::Audit(_) => node.look_back(&context, call).await,
                 Call::Overview(fields) => node.overview(&context, fields).await,
+                Call::Nodes {} => node.nodes().await,
+                Call::Runs(fields) => node.runs(&context, fields).await,
                 Call::Series { limit, range } => node.limit_series(&context, &limit, &range).await,
                 call => {
                     let mut answer = match call {
@@ -142,6 +143,7 @@ impl Node {
 
     fn change(&self, context: &Context, mut call: Call) -> Result<Answering, Problem> {
         let request = checked(context, &mut call)?;
+        let if_match = check::condition(context, &request.verb)?;
         if let (Call::Acquire(fields), Verb::Acquire(acquire)) = (&call, &request.verb)
             && let Some(wait_ms) = check::wait(&fields.wait)?
         {
@@ -150,12 +152,13 @@ impl Node {
             // Whoever waits as long as can be, and longer than the slot does, needs no timer of its own.
             let is_longest = wait_ms == check::WAIT_MAX_MS && acquire.timeout_ms <= wait_ms;
             let wait_ms = (!is_longest).then_some(wait_ms);
-            let ask = |_, line, reply| Input::Ask { request, admit: None, line: Some(line), reply };
+            let ask =
+                |_, line, reply| Input::Ask { request, admit: None, if_match: None, line: Some(line), reply };
             return self.open_line(place, auto, wait_ms, ask);
         }
         let (reply, answer) = oneshot::channel();
         let admit = admit_fields(call);
-        self.send(Input::Ask { request, admit, line: None, reply: Reply::One(reply) })?;
+        self.send(Input::Ask { request, admit, if_match, line: None, reply: Reply::One(reply) })?;
         Ok(Answering::sent(answer))
     }
 
@@ -198,7 +201,11 @@ impl Node {
 
     fn send_item(&self, context: &Context, mut call: Call, reply: Reply) -> Result<(), Problem> {
         let request = checked(context, &mut call)?;
-        self.send(Input::Ask { request, admit: admit_fields(call), line: None, reply })
+        if context.if_match.is_some() {
+            let message = "If-Match is for one change; a batch has none, leave the header out";
+            return Err(Problem::new(Reason::InvalidArgument, message));
+        }
+        self.send(Input::Ask { request, admit: admit_fields(call), if_match: None, line: None, reply })
     }
 
     fn send(&self, input: Input<Reply>) -> Result<(), Problem> {
@@ -238,6 +245,11 @@ impl Node {
     pub fn stale_ms(&self) -> Option<u64> {
         let ms = boot_ms().saturating_sub(self.heard_at.load(Ordering::Relaxed));
         (ms >= CUT_OFF_MS).then_some(ms)
+    }
+
+    async fn nodes(&self) -> Answered {
+        let gone = || Problem::new(Reason::Unavailable, "the limiter has stopped");
+        self.ask(Message::Nodes).await.map(Answer::Nodes).ok_or_else(gone)
     }
 
     pub async fn metrics(&self) -> Metrics {

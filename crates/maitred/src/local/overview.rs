@@ -260,6 +260,7 @@ fn told(book: &Book, tracks: Option<&Tracks>, range: Millis, now: Millis) -> Ser
         at: Vec::new(),
         capacity: Vec::new(),
         available_min: Vec::new(),
+        reserved: Vec::new(),
         waiting_max: Vec::new(),
         grants: Vec::new(),
         released: Vec::new(),
@@ -289,6 +290,7 @@ fn add(told: &mut SeriesAnswer, step: &Step<'_>) {
     told.at.push(step.at);
     told.capacity.push(known(step.last.capacity));
     told.available_min.push(known(step.available_min));
+    told.reserved.push(known(step.reserved));
     told.waiting_max.push(known(step.waiting_max));
     told.grants.push(flow.grants.into());
     told.released.push(flow.released.into());
@@ -299,4 +301,31 @@ fn add(told: &mut SeriesAnswer, step: &Step<'_>) {
     told.lapsed.push(flow.lapsed.into());
     told.wait_p50_ms.push(flow.waits.percentile(50));
     told.wait_p99_ms.push(flow.waits.percentile(99));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::local::series::Series;
+
+    /// While the second engine does not get through with what is there, nothing is said to be well, or ill.
+    #[test]
+    fn what_is_too_old_claims_nothing() {
+        let series = Series::new();
+        let limit = || LimitInfo { capacity: 1, waiting: 3, ..LimitInfo::default() };
+        let health = |series: &Series| {
+            let book = series.book();
+            Look::into(&book, "default", 0).overview(limit())
+        };
+        series.has_been_at_work_for(Duration::from_secs(19));
+        assert_eq!(health(&series).health, LimitHealth::Ok);
+        series.has_been_at_work_for(Duration::from_secs(21));
+        let told = health(&series);
+        assert_eq!((told.health, told.wait_p99_ms, told.drains_in_ms), (LimitHealth::Unknown, None, None));
+        assert!(told.evidence.contains("20 seconds old"), "{told:?}");
+        series.at_work(false);
+        assert_eq!(health(&series).health, LimitHealth::Ok);
+    }
 }

@@ -2,7 +2,7 @@
 
 use maitred_api::{
     Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamespacesAnswer,
-    Problem, Reason, RunAnswer, RunInfo, RunsAnswer,
+    Problem, Reason, RunAnswer, RunInfo, RunsAnswer, RunsFields,
 };
 use maitred_engine::Engine;
 
@@ -56,7 +56,8 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
             let run = engine.run(ns, run.as_str()).as_ref().map_or_else(nothing, answer::run_info);
             Ok(Answer::Run(RunAnswer { run, revision, as_of: at }))
         }
-        Call::Runs { after, most } => {
+        // The node leaves out what is not wanted.
+        Call::Runs(RunsFields { after, most, .. }) => {
             let (views, next) = engine.runs(ns, cursor(after.as_deref())?, page(*most)?);
             let runs = views.iter().map(answer::run_info).collect();
             Ok(Answer::Runs(RunsAnswer { runs, next: next.map(|n| n.to_string()), revision, as_of: at }))

@@ -2,8 +2,9 @@
 //! from them, and makes the snapshots. So each snapshot also proves that snapshot plus records is the state, and
 //! neither costs the writer anything.
 //!
-//! The history is written before the snapshot that covers the same records is kept. So after a restart from the
-//! newest snapshot no record is missing from the history, and those that are in it already are passed over.
+//! The history is written, and the series are kept, before the snapshot that covers the same records. So after a restart
+//! from the newest snapshot no record is missing from either, and those that are in them already are passed over. While
+//! the history cannot be written (`history/filler.rs`) snapshots are made all the same: the limiter comes first.
 
 use std::{io::ErrorKind, sync::Arc, time::Duration};
 
@@ -12,7 +13,7 @@ use tokio::sync::watch;
 
 use super::{
     follower::{Follower, Halt},
-    history::{Progress, Rows, Store},
+    history::{Filler, Rows},
     open,
     seen::Seen,
     series::{Gathered, Series},
@@ -28,10 +29,9 @@ pub struct Shadow {
     pub archive: Box<dyn Archive>,
     /// The durable head, as the writer tells it; closed when the writer is gone.
     pub head: watch::Receiver<Position>,
-    pub store: Option<Store>,
     /// Of a shared journal.
     pub seen: Option<Seen>,
-    pub progress: watch::Sender<Progress>,
+    pub history: Filler,
     pub series: Arc<Series>,
     pub snapshot_every: Position,
 }
@@ -40,33 +40,56 @@ impl Shadow {
     /// Runs until the writer is gone and everything it left is taken.
     pub async fn run(mut self) -> Result<(), Halt> {
         let mut follower = open::newest_snapshot(&mut *self.archive).await?;
-        self.mark_gap(&follower);
-        follower.engine().inspect(|engine| self.series.begin(engine));
+        self.history.begin_at(follower.head(), follower.now());
+        let mut counted_to = self.begin_series(&follower);
         let mut kept = follower.head();
         let mut kept_before = None;
         let mut next = kept + self.snapshot_every;
         loop {
-            let writer_is_gone = self.head.changed().await.is_err();
+            let writer_is_gone = tokio::select! {
+                changed = self.head.changed() => changed.is_err(),
+                () = self.history.is_due() => {
+                    self.history.write();
+                    continue;
+                }
+            };
             self.series.at_work(true);
             if !writer_is_gone {
                 tokio::time::sleep(GATHER).await;
             }
-            self.follow(&mut follower).await?;
+            self.follow(&mut follower, &mut counted_to).await?;
             self.series.at_work(false);
             if follower.head() >= next {
                 next = follower.head() + self.snapshot_every;
+                self.history.keep_series(follower.head(), || self.series.encode());
                 if self.save(&follower, kept_before).await? {
                     kept_before = Some(kept);
                     kept = follower.head();
                 }
             }
             if writer_is_gone {
+                self.history.write();
+                self.history.keep_series(follower.head(), || self.series.encode());
                 return Ok(());
             }
         }
     }
 
-    async fn follow(&mut self, follower: &mut Follower) -> Result<(), Halt> {
+    /// Goes on with the series that were kept, or begins with how every limit stands. Answers up to which record all is
+    /// counted.
+    fn begin_series(&self, follower: &Follower) -> Position {
+        match self.history.kept_series() {
+            Some((counted_to, bytes)) if counted_to >= follower.head() => match self.series.restore(&bytes) {
+                Ok(()) => return counted_to,
+                Err(error) => tracing::warn!(%error, "the series that were kept cannot be read"),
+            },
+            _ => {}
+        }
+        follower.engine().inspect(|engine| self.series.begin(engine));
+        follower.head()
+    }
+
+    async fn follow(&mut self, follower: &mut Follower, counted_to: &mut Position) -> Result<(), Halt> {
         loop {
             let records = match self.archive.read(follower.head(), READ_BYTES).await {
                 Ok(records) => records,
@@ -77,57 +100,30 @@ impl Shadow {
             if records.is_empty() {
                 return Ok(());
             }
-            let filled_to = self.store.as_ref().map_or(Position::MAX, Store::filled_to);
+            let filled_to = self.history.filled_to();
             let mut rows = Rows::default();
             let mut is_void = false;
             for record in &records {
+                let is_counted = record.position <= *counted_to;
                 let mut gathered = Gathered::default();
                 let applied = follower.take(record, |engine, _, command, _, events| {
-                    gathered.add(engine, events);
+                    if !is_counted {
+                        gathered.add(engine, events);
+                    }
                     if record.position > filled_to {
                         rows.add(record.position, command, events);
                     }
                 })?;
                 is_void = applied.void;
-                follower.engine().inspect(|engine| self.series.record(engine, std::mem::take(&mut gathered)));
+                if let (Some(engine), false) = (follower.engine(), is_counted) {
+                    *counted_to = record.position;
+                    self.series.record(engine, gathered);
+                }
             }
             if let Some(seen) = self.seen.as_mut().filter(|_| !is_void) {
                 seen.note(follower);
             }
-            self.fill(follower, &rows);
-        }
-    }
-
-    /// A history that cannot be written is given up until the next start; the limiter does not need it.
-    fn fill(&mut self, follower: &Follower, rows: &Rows) {
-        let Some(store) = &mut self.store else { return };
-        if follower.head() <= store.filled_to() {
-            return;
-        }
-        match store.write(follower.head(), follower.now(), rows) {
-            Ok(()) => {
-                self.progress.send_replace(Progress { filled_to: store.filled_to(), trouble: None });
-            }
-            Err(error) => self.give_up(&error.to_string()),
-        }
-    }
-
-    fn give_up(&mut self, trouble: &str) {
-        tracing::error!(trouble, "the history is not filled any more");
-        self.store = None;
-        self.progress.send_modify(|progress| progress.trouble = Some(trouble.to_owned()));
-    }
-
-    /// Records between what the history has and the snapshot are gone: what it has from before is not all.
-    fn mark_gap(&mut self, follower: &Follower) {
-        let Some(store) = &mut self.store else { return };
-        let marked = store.begin_at(follower.head(), follower.now());
-        let filled_to = store.filled_to();
-        match marked {
-            Ok(()) => {
-                self.progress.send_replace(Progress { filled_to, trouble: None });
-            }
-            Err(error) => self.give_up(&error.to_string()),
+            self.history.fill(follower.head(), follower.now(), rows);
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use maitred_api::{Answer, Problem, Reason};
+use maitred_api::{Answer, NodesAnswer, Problem, Reason};
 use maitred_engine::time::Millis;
 use maitred_journal::{Archive, Clock, Journal, Room};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::{
     clock::boot_ms,
     follower::Halt,
-    history::Progress,
+    history::History,
     metrics::{Counters, Standing},
     node::{Health, Metrics},
     sequencer::{Effect, Input, Published, Sequencer},
@@ -60,6 +60,7 @@ pub enum Message {
     Input(Box<Input<Reply>>),
     Now(oneshot::Sender<Millis>),
     Health(oneshot::Sender<Health>),
+    Nodes(oneshot::Sender<NodesAnswer>),
     Metrics(oneshot::Sender<Metrics>),
     /// Finish what was accepted, then end the thread.
     Stop,
@@ -96,7 +97,7 @@ pub struct Desk {
     pub is_closed: bool,
     pub is_stopping: bool,
     /// How far the history is.
-    pub history: watch::Receiver<Progress>,
+    pub history: History,
 }
 
 impl Shell {
@@ -264,6 +265,7 @@ impl Desk {
             Message::Input(input) => self.input(*input),
             Message::Now(reply) => drop(reply.send(self.sequencer.now(self.clocks()))),
             Message::Health(reply) => drop(reply.send(self.health())),
+            Message::Nodes(reply) => drop(reply.send(self.sequencer.nodes(self.clocks()))),
             Message::Metrics(reply) => drop(reply.send(self.metrics())),
             Message::Stop => {
                 self.is_stopping = true;
@@ -324,6 +326,11 @@ impl Desk {
         if leaps > 0 {
             notes.push(format!("{leaps} stamps of a clock that leapt were not believed"));
         }
+        if let Some(trouble) = self.history.trouble() {
+            notes.push(format!(
+                "the history cannot be filled, and is tried again; limits work without it: {trouble}"
+            ));
+        }
         notes.extend(self.notes.iter().cloned());
         notes
     }
@@ -332,7 +339,7 @@ impl Desk {
         let standing = Standing {
             clocks: self.clocks(),
             is_full: self.room == Room::Reserve,
-            history: self.history.borrow().clone(),
+            history: self.history.progress.borrow().clone(),
         };
         Metrics { text: self.counters.text(&self.sequencer, &standing) }
     }

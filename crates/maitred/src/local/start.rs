@@ -1,9 +1,7 @@
 //! Starting a node: the journal and the history opened, the two engines put to work.
 
 use std::{
-    fs::DirBuilder,
-    os::unix::fs::DirBuilderExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, atomic::AtomicU64},
     thread::JoinHandle,
 };
@@ -15,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use super::{
     Node,
     clock::boot_ms,
-    history::{History, HistoryError, Keep, Progress, Reader, Store},
+    history::{Filler, History, Keep},
     metrics::Counters,
     open::{self, Opened},
     sequencer::Sequencer,
@@ -69,16 +67,15 @@ impl Node {
         let Opened { journal, follower, writer, clock } = open::bring_up(journal, &options).await?;
         let seen = open::seen(&options, &*journal, &follower).await?;
         let (head, head_seen) = watch::channel(follower.head());
-        let (progress, progress_seen) = watch::channel(Progress::default());
-        let (store, reader) = open_history(options.folder.as_deref(), follower.head());
+        let filler = Filler::open(options.folder.as_deref(), Keep::default(), follower.head());
+        let history = History { shelf: filler.shelf(), progress: filler.progress() };
         let series = Arc::new(Series::new());
         let shadow = Shadow {
             series: Arc::clone(&series),
             archive: journal.archive(),
             head: head_seen,
-            store,
             seen,
-            progress,
+            history: filler,
             snapshot_every: SNAPSHOT_EVERY,
         };
         let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
@@ -109,7 +106,7 @@ impl Node {
             notes: journal.notes(),
             is_closed: false,
             is_stopping: false,
-            history: progress_seen.clone(),
+            history: history.clone(),
         };
         let shell = Shell { desk, journal, archive, appended_at: None, attest_at: None };
         let shadow = spawn("maitred-shadow", async move {
@@ -124,35 +121,11 @@ impl Node {
             failed: failed_seen,
             stream,
             heard_at,
-            history: reader.map(|reader| History { reader: Arc::new(reader), progress: progress_seen }),
+            history,
             series,
             threads: Arc::new(Mutex::new(vec![sequencer, shadow])),
         })
     }
-}
-
-/// The history's two sides, in the folder or in memory. One that cannot be opened is done without, and said so.
-fn open_history(folder: Option<&Path>, head: u64) -> (Option<Store>, Option<Reader>) {
-    let opened = match folder {
-        Some(folder) => {
-            // Beside a shared journal nobody else makes it. What cannot be made cannot be opened either.
-            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            open_both(&folder.join("history.sqlite"), head)
-        }
-        None => Store::memory(Keep::default()).map(|store| (store.reader(), store)),
-    };
-    match opened {
-        Ok((reader, store)) => (Some(store), Some(reader)),
-        Err(error) => {
-            tracing::error!(%error, "the history cannot be opened; the limiter goes on without it");
-            (None, None)
-        }
-    }
-}
-
-fn open_both(file: &Path, head: u64) -> Result<(Reader, Store), HistoryError> {
-    let store = Store::open(file, Keep::default(), head)?;
-    Ok((Reader::open(file)?, store))
 }
 
 /// A thread with a small runtime of its own: what it does may block, and nobody else waits for it.

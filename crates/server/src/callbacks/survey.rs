@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use maitred_api::{Answer, Call, HoldMode, RunInfo, RunStatus, SlotInfo, SlotState};
+use maitred_api::{Answer, Call, HoldMode, RunInfo, RunStatus, RunsFields, SlotInfo, SlotState};
 use tokio::sync::mpsc;
 
 use super::{
@@ -29,7 +29,7 @@ struct Watched {
 pub async fn look(ways: Arc<Ways>, found: mpsc::Sender<About>) {
     let mut after = None;
     loop {
-        let call = Call::Runs { after: after.take(), most: None };
+        let call = Call::Runs(RunsFields { after: after.take(), ..RunsFields::default() });
         let Ok(Answer::Runs(page)) = ways.node.call(&ways.context, call).await else { return };
         let mut watched = Vec::new();
         for run in page.runs.iter().filter(|run| ways.apps_of(&run.run).next().is_some()) {

@@ -123,6 +123,7 @@ async fn calls(session: &Session) -> Vec<Finding> {
         Err(problem) => return vec![not_allowed(problem)],
     };
     let mut findings = vec![Finding::ok("token", "may look"), clocks(all.as_of)];
+    findings.extend(nodes(session).await);
     match history(session).await {
         Ok(finding) => findings.push(finding),
         Err(problem) => findings.push(Finding::bad(
@@ -157,6 +158,21 @@ fn clocks(as_of: u64) -> Finding {
             "only the server's counts; set both by a time service so that times mean the same",
         ),
     }
+}
+
+/// Nothing of a server whose journal is its own.
+async fn nodes(session: &Session) -> Option<Finding> {
+    let Ok(Answer::Nodes(answer)) = session.call(Call::Nodes {}).await else { return None };
+    let (live, silent): (Vec<_>, Vec<_>) = answer.nodes.iter().partition(|node| node.live);
+    answer.shared.then(|| match silent.len() {
+        0 => Finding::ok("nodes", format!("{} on the journal", text::count(live.len(), "server"))),
+        count => Finding::bad(
+            Verdict::Warn,
+            "nodes",
+            format!("{} on the journal, {count} silent", text::count(live.len(), "server")),
+            "one that was stopped is forgotten some minutes later; else see its log",
+        ),
+    })
 }
 
 async fn history(session: &Session) -> Result<Finding, Problem> {

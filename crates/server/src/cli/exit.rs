@@ -37,7 +37,11 @@ pub fn of(reason: Reason) -> u8 {
     match reason {
         Reason::NotFound | Reason::LimitNotFound => NOT_FOUND,
         Reason::Unauthorized | Reason::Forbidden | Reason::WrongHost => NOT_ALLOWED,
-        Reason::Conflict | Reason::LimitRetired | Reason::NeverFits | Reason::TooOld => REFUSED,
+        Reason::Conflict
+        | Reason::SettingsChanged
+        | Reason::LimitRetired
+        | Reason::NeverFits
+        | Reason::TooOld => REFUSED,
         Reason::Unavailable | Reason::Unknown | Reason::Overloaded | Reason::StorageFull => UNREACHABLE,
         other if other.http_status() == 400 => USAGE,
         _ => FAILED,

@@ -1,7 +1,7 @@
 //! `maitred history` and `maitred audit`: what ended and what was changed, by whom and why.
 
 use clap::Args;
-use maitred_api::{Answer, AuditAnswer, AuditEntry, Call, EndedSlot, HistoryAnswer, Reach};
+use maitred_api::{Answer, AuditAnswer, AuditEntry, AuditFields, Call, EndedSlot, HistoryAnswer, Reach};
 
 use crate::cli::{
     complete, exit,
@@ -41,6 +41,12 @@ pub struct AuditArgs {
     /// Acts on this limit only
     #[arg(long, value_name = "LIMIT", add = complete::limits())]
     limit: Option<String>,
+    /// Acts of this kind only, such as capacity, paused or released
+    #[arg(long, value_name = "ACT")]
+    act: Option<String>,
+    /// Acts by somebody whose name has this in it
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
@@ -68,9 +74,10 @@ const AUDIT_HELP: &str = "\
 Examples:
   maitred audit
   maitred audit --limit voice-calls
+  maitred audit --act released --by ana
   maitred audit --most 1000 --json
 
-Newest first. In a pipe, tab-separated: at (ms since 1970), act, target, before, after, by, reason.";
+Newest first. A release is an act when it says why, as `maitred limits release` always does; the slot stands as what was before. In a pipe, tab-separated: at (ms since 1970), act, target, before, after, by, reason.";
 
 pub async fn history(args: HistoryArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
@@ -104,8 +111,15 @@ pub async fn audit(args: AuditArgs) -> Result<u8, Failure> {
     let mut all = AuditAnswer { acts: Vec::new(), next: None, reach: Reach::default() };
     loop {
         let most = Some((args.most.most - all.acts.len() as u32).min(PAGE));
-        let call = Call::Audit { limit: args.limit.clone(), before: all.next.take(), most };
-        let page = match session.call(call).await {
+        let fields = AuditFields {
+            limit: args.limit.clone(),
+            act: args.act.clone(),
+            by: args.by.clone(),
+            before: all.next.take(),
+            most,
+            ..AuditFields::default()
+        };
+        let page = match session.call(Call::Audit(fields)).await {
             Ok(Answer::Audit(page)) => page,
             other => return Err(session.failed(other, None).await),
         };

@@ -71,6 +71,9 @@ enum LimitsVerb {
         /// A whole number from 1 to 100000, or `reset`: back to what is declared
         #[arg(value_name = "N|reset")]
         capacity: String,
+        /// Say what it would do, and do nothing
+        #[arg(long)]
+        dry_run: bool,
         #[command(flatten)]
         why: Why,
     },
@@ -83,6 +86,9 @@ enum LimitsVerb {
         /// A duration such as 45m, 2h or 1h30m, up to 30d, or `reset`: back to what is declared
         #[arg(value_name = "DURATION|reset")]
         max_hold: String,
+        /// Say what it would do, and do nothing
+        #[arg(long)]
+        dry_run: bool,
         #[command(flatten)]
         why: Why,
     },
@@ -138,15 +144,21 @@ pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
         LimitsVerb::List => show::list(&session).await,
         LimitsVerb::Show { limit } => show::one(&session, &limit).await,
         LimitsVerb::Slots { limit, most } => show::slots(&session, &limit, most).await,
-        LimitsVerb::Release { slot, yes, why } => release::run(&session.because(&why), &slot, yes).await,
-        LimitsVerb::Capacity { limit, capacity, why } => {
+        LimitsVerb::Release { slot, yes, why } => release::run(&session.by_hand(&why), &slot, yes).await,
+        LimitsVerb::Capacity { limit, capacity, dry_run: true, .. } => {
+            act::preview(&session, limit, Given::from(capacity), Given::default()).await
+        }
+        LimitsVerb::MaxHold { limit, max_hold, dry_run: true, .. } => {
+            act::preview(&session, limit, Given::default(), Given::from(max_hold)).await
+        }
+        LimitsVerb::Capacity { limit, capacity, why, .. } => {
             let call = match capacity.as_str() {
                 "reset" => Call::ResetCapacity { limit: limit.clone() },
                 number => Call::SetCapacity { limit: limit.clone(), capacity: Given::from(number) },
             };
             act::run(&session.because(&why), &limit, call).await
         }
-        LimitsVerb::MaxHold { limit, max_hold, why } => {
+        LimitsVerb::MaxHold { limit, max_hold, why, .. } => {
             let call = match max_hold.as_str() {
                 "reset" => Call::ResetMaxHold { limit: limit.clone() },
                 duration => Call::SetMaxHold { limit: limit.clone(), max_hold: Given::from(duration) },
@@ -202,13 +214,17 @@ without).";
 
 const CAPACITY_HELP: &str = "\
 Examples:
+  maitred limits capacity voice-calls 30 --dry-run
   maitred limits capacity voice-calls 30
   maitred limits capacity voice-calls reset
 
-Raised, it grants waiting slots at once. Lowered, it takes nothing back.";
+Raised, it grants waiting slots at once. Lowered, it takes nothing back. With --dry-run it says how
+many would be granted; in a pipe, tab-separated: limit, capacity, max hold (ms), grants at once,
+places over the capacity, slots that would never fit.";
 
 const MAX_HOLD_HELP: &str = "\
 Examples:
+  maitred limits max-hold voice-calls 2h --dry-run
   maitred limits max-hold voice-calls 2h
   maitred limits max-hold voice-calls reset";
 

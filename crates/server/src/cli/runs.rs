@@ -3,10 +3,12 @@
 mod release;
 
 use clap::{Args, Subcommand};
-use maitred_api::{Answer, Call, RunAnswer, RunInfo, RunState, RunsAnswer, SlotInfo, SlotState};
+use maitred_api::{
+    Answer, Call, RunAnswer, RunFilter, RunInfo, RunState, RunsAnswer, RunsFields, SlotInfo, SlotState,
+};
 
 use crate::cli::{
-    exit,
+    complete, exit,
     failure::Failure,
     limits::ends_at,
     output::{self, Sheet},
@@ -27,9 +29,9 @@ pub struct RunsArgs {
 
 #[derive(Subcommand, Debug)]
 enum RunsVerb {
-    /// Every run that holds or waits for something
+    /// Every run that holds or waits for something, or those that are asked for
     #[command(after_help = LIST_HELP)]
-    List,
+    List(ListArgs),
     /// One run: its slots and its places
     #[command(after_help = SHOW_HELP)]
     Show {
@@ -66,6 +68,26 @@ enum RunsVerb {
     },
 }
 
+#[derive(clap::Args, Debug)]
+struct ListArgs {
+    /// Runs that hold or wait for a slot of this limit only
+    #[arg(long, value_name = "LIMIT", add = complete::limits())]
+    limit: Option<String>,
+    /// Runs whose id, workflow, label or limits have this in them
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+    /// Runs that wait, that hold, or that have ended and still hold
+    #[arg(long, value_name = "waiting|holding|ended", value_parser = filter)]
+    only: Option<RunFilter>,
+}
+
+fn filter(text: &str) -> Result<RunFilter, String> {
+    let known =
+        [("waiting", RunFilter::Waiting), ("holding", RunFilter::Holding), ("ended", RunFilter::Ended)];
+    let found = known.into_iter().find(|(name, _)| *name == text);
+    found.map(|(_, filter)| filter).ok_or_else(|| "allowed: waiting, holding, ended".to_owned())
+}
+
 const START_HELP: &str = "\
 Examples, at a server that was started with `maitred dev --example workflows`:
   maitred runs start place_call call-81 --input '{\"callId\":\"ana\"}'
@@ -99,7 +121,8 @@ waits for stays in the queue. The work itself is not stopped.";
 const LIST_HELP: &str = "\
 Examples:
   maitred runs list
-  maitred runs list | awk -F'\\t' '$3 > 0'      # runs that wait
+  maitred runs list --only waiting --limit voice-calls
+  maitred runs list --only ended               # over, and still holding
 
 In a pipe, tab-separated: run, slots it holds, slots it waits for, places in flight, hits that are
 given back if it does not succeed, status (running while it waits; of runs that the server hosts, as
@@ -118,18 +141,21 @@ not known (exit status 3).";
 pub async fn run(args: RunsArgs) -> Result<u8, Failure> {
     let session = Session::open(&args.connect)?;
     match args.verb {
-        RunsVerb::List => list(&session).await,
+        RunsVerb::List(args) => list(&session, args).await,
         RunsVerb::Show { run } => show(&session, run).await,
-        RunsVerb::Release { run, yes, why } => release::run(&session.because(&why), &run, yes).await,
+        RunsVerb::Release { run, yes, why } => release::run(&session.by_hand(&why), &run, yes).await,
         RunsVerb::Start { workflow, run, input } => start(&session, workflow, run, &input).await,
         RunsVerb::Cancel { run } => cancel(&session, run).await,
     }
 }
 
-async fn list(session: &Session) -> Result<u8, Failure> {
+async fn list(session: &Session, args: ListArgs) -> Result<u8, Failure> {
+    let ListArgs { limit, text, only } = args;
+    let wanted = RunsFields { limit, text, only, most: Some(PAGE), ..RunsFields::default() };
     let mut all = RunsAnswer { runs: Vec::new(), next: None, revision: 0, as_of: 0 };
     loop {
-        let page = match session.call(Call::Runs { after: all.next.take(), most: Some(PAGE) }).await {
+        let fields = RunsFields { after: all.next.take(), ..wanted.clone() };
+        let page = match session.call(Call::Runs(fields)).await {
             Ok(Answer::Runs(page)) => page,
             other => return Err(session.failed(other, None).await),
         };
@@ -145,7 +171,11 @@ async fn list(session: &Session) -> Result<u8, Failure> {
         || sheet(&["run", "holds", "waits", "places", "hits", "status", "workflow"], &all.runs),
     );
     if all.runs.is_empty() && session.out.for_people() {
-        output::note(&format!("no run holds or waits for anything in namespace `{}`", session.namespace()));
+        let such = if wanted.is_filtered() { "such run" } else { "run" };
+        output::note(&format!(
+            "no {such} holds or waits for anything in namespace `{}`",
+            session.namespace()
+        ));
     }
     Ok(exit::OK)
 }

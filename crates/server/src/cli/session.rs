@@ -79,6 +79,12 @@ impl Session {
         self
     }
 
+    /// A release that an operator makes always says why: that is how it is known to be one.
+    pub fn by_hand(self, why: &Why) -> Session {
+        let reason = why.reason.clone().unwrap_or_else(|| "by hand".to_owned());
+        self.because(&Why { reason: Some(reason) })
+    }
+
     pub fn namespace(&self) -> &str {
         self.context.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
     }

@@ -10,7 +10,10 @@
 //! answers leave the others out. Rates have no limits, so prefixes do not concern them. The routes say the least role
 //! they need ([`super::router`]); here is what each call needs, since a batch carries calls of every kind.
 
-use maitred_api::{Answer, Call, ExplainAnswer, LiveEvent, LiveSnapshot, Problem, Reason, RunInfo, SlotInfo};
+use maitred_api::{
+    Answer, AuditFields, Call, ExplainAnswer, LiveEvent, LiveSnapshot, Problem, Reason, RunInfo, RunsFields,
+    SlotInfo,
+};
 
 use super::{Shared, ask::Asker};
 use crate::token::{Grant, Role};
@@ -25,16 +28,17 @@ pub fn needed(call: &Call) -> Role {
         | Call::Limit { .. }
         | Call::LimitSlots { .. }
         | Call::Slot { .. }
-        | Call::Runs { .. }
+        | Call::Runs(_)
         | Call::Run { .. }
         | Call::Keys { .. }
         | Call::History { .. }
-        | Call::Audit { .. }
+        | Call::Audit(_)
         | Call::Explain { .. }
         | Call::Overview(_)
         | Call::Series { .. }
         | Call::Preview { .. }
-        | Call::Namespaces {} => Role::Read,
+        | Call::Namespaces {}
+        | Call::Nodes {} => Role::Read,
         Call::SetCapacity { .. }
         | Call::ResetCapacity { .. }
         | Call::SetMaxHold { .. }
@@ -129,7 +133,9 @@ fn named(call: &Call) -> Vec<&str> {
         | Call::Series { limit, .. }
         | Call::Preview { limit, .. }
         | Call::LimitSlots { limit, .. } => vec![limit],
-        Call::History { limit, .. } | Call::Audit { limit, .. } => limit.iter().map(String::as_str).collect(),
+        Call::History { limit, .. }
+        | Call::Audit(AuditFields { limit, .. })
+        | Call::Runs(RunsFields { limit, .. }) => limit.iter().map(String::as_str).collect(),
         _ => Vec::new(),
     }
 }
@@ -140,8 +146,10 @@ fn covers_slot(grant: &Grant, slot: &SlotInfo) -> bool {
 
 /// The call, looking only at what the grant covers where that is counted and paged.
 pub fn bounded(grant: &Grant, mut call: Call) -> Call {
-    if let Call::Overview(fields) = &mut call {
-        fields.prefixes.clone_from(&grant.limits);
+    match &mut call {
+        Call::Overview(fields) => fields.prefixes.clone_from(&grant.limits),
+        Call::Runs(fields) => fields.prefixes.clone_from(&grant.limits),
+        _ => {}
     }
     call
 }

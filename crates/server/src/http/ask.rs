@@ -60,6 +60,16 @@ pub struct ChangeHeaders {
     request_id: String,
 }
 
+/// The header of a change of one limit.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "read for the OpenAPI document only")]
+pub struct Condition {
+    /// The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412).
+    #[param(rename = "If-Match", required = false)]
+    if_match: String,
+}
+
 /// For reads without other parameters.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -94,6 +104,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
             request_id: text(headers, "idempotency-key")?,
             by: grant.name.clone().or(claimed),
             reason: text(headers, "maitred-reason")?,
+            if_match: text(headers, "if-match")?,
             min_revision: min_revision(headers, &parts.uri)?,
             // Read by `finish`, which keeps the log.
             traceparent: None,

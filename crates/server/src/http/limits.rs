@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 
 use super::{
     Answered, App,
-    ask::{Caller, ChangeHeaders, Freshness, Page, Path, Query, ReadHeaders},
+    ask::{Caller, ChangeHeaders, Condition, Freshness, Page, Path, Query, ReadHeaders},
     body::{Fields, LARGE, NoFields},
     problem::Failure,
 };
@@ -47,7 +47,7 @@ pub async fn show_limit(
 }
 
 /// Declares this one limit; the others stay as they are.
-#[utoipa::path(put, path = "/v1/limits/{limit}", tag = "limits", params(("limit" = String, Path), ChangeHeaders),
+#[utoipa::path(put, path = "/v1/limits/{limit}", tag = "limits", params(("limit" = String, Path), ChangeHeaders, Condition),
     request_body = LimitFields, responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn declare_limit(
     State(app): State<App>,
@@ -60,7 +60,7 @@ pub async fn declare_limit(
 
 /// Overrides the capacity until it is reset.
 #[utoipa::path(put, path = "/v1/limits/{limit}/capacity", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), request_body = CapacityFields,
+    params(("limit" = String, Path), ChangeHeaders, Condition), request_body = CapacityFields,
     responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn set_capacity(
     State(app): State<App>,
@@ -73,7 +73,7 @@ pub async fn set_capacity(
 
 /// Goes back to the declared capacity.
 #[utoipa::path(delete, path = "/v1/limits/{limit}/capacity", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
+    params(("limit" = String, Path), ChangeHeaders, Condition), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn reset_capacity(
     State(app): State<App>,
     Caller(asker): Caller,
@@ -85,7 +85,7 @@ pub async fn reset_capacity(
 
 /// Overrides the max hold of slots granted from now on, until it is reset.
 #[utoipa::path(put, path = "/v1/limits/{limit}/max-hold", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), request_body = MaxHoldFields,
+    params(("limit" = String, Path), ChangeHeaders, Condition), request_body = MaxHoldFields,
     responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn set_max_hold(
     State(app): State<App>,
@@ -98,7 +98,7 @@ pub async fn set_max_hold(
 
 /// Goes back to the declared max hold.
 #[utoipa::path(delete, path = "/v1/limits/{limit}/max-hold", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
+    params(("limit" = String, Path), ChangeHeaders, Condition), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn reset_max_hold(
     State(app): State<App>,
     Caller(asker): Caller,
@@ -110,7 +110,7 @@ pub async fn reset_max_hold(
 
 /// Pauses the limit: no grants until it is resumed.
 #[utoipa::path(put, path = "/v1/limits/{limit}/pause", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
+    params(("limit" = String, Path), ChangeHeaders, Condition), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn pause_limit(
     State(app): State<App>,
     Caller(asker): Caller,
@@ -122,7 +122,7 @@ pub async fn pause_limit(
 
 /// Resumes the limit: whoever is first and has room is granted at once.
 #[utoipa::path(delete, path = "/v1/limits/{limit}/pause", tag = "limits",
-    params(("limit" = String, Path), ChangeHeaders), responses((status = 200, body = LimitAnswer), Failure))]
+    params(("limit" = String, Path), ChangeHeaders, Condition), responses((status = 200, body = LimitAnswer), Failure))]
 pub async fn resume_limit(
     State(app): State<App>,
     Caller(asker): Caller,

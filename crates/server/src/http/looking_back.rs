@@ -1,7 +1,7 @@
 //! What was, and why something waits: history, audit and explanations.
 
 use axum::extract::State;
-use maitred_api::{AuditAnswer, Call, ExplainAnswer, HistoryAnswer};
+use maitred_api::{AuditAnswer, AuditFields, Call, ExplainAnswer, HistoryAnswer};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -59,27 +59,15 @@ pub async fn list_limit_ends(
     app.ask(&asker, Call::History { limit, slot: None, run: None, label: None, before, most }).await
 }
 
-/// Which acts are wanted.
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct Acts {
-    /// Those on this limit only.
-    limit: Option<String>,
-    /// The `next` of the page before.
-    before: Option<String>,
-    /// How many at the most.
-    most: Option<u32>,
-}
-
 /// What was changed about limits, newest first: by whom, why, and what it was before.
-#[utoipa::path(get, path = "/v1/audit", tag = "history", params(ReadHeaders, Acts),
+#[utoipa::path(get, path = "/v1/audit", tag = "history", params(ReadHeaders, AuditFields),
     responses((status = 200, body = AuditAnswer), Failure))]
 pub async fn list_acts(
     State(app): State<App>,
     Caller(asker): Caller,
-    Query(Acts { limit, before, most }): Query<Acts>,
+    Query(fields): Query<AuditFields>,
 ) -> Answered {
-    app.ask(&asker, Call::Audit { limit, before, most }).await
+    app.ask(&asker, Call::Audit(fields)).await
 }
 
 /// What is to be explained.

@@ -2,7 +2,8 @@
 
 use axum::{Json, extract::State};
 use maitred_api::{
-    Call, Given, NamespacesAnswer, OverviewAnswer, OverviewFields, PreviewAnswer, SeriesAnswer, WhoamiAnswer,
+    Call, Given, NamespacesAnswer, NodesAnswer, OverviewAnswer, OverviewFields, PreviewAnswer, SeriesAnswer,
+    WhoamiAnswer,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -84,6 +85,13 @@ fn given(text: Option<String>) -> Given {
     responses((status = 200, body = NamespacesAnswer), Failure))]
 pub async fn list_namespaces(State(app): State<App>, Caller(asker): Caller) -> Answered {
     app.ask(&asker, Call::Namespaces {}).await
+}
+
+/// The servers that share the journal, as this one sees them; only this one where the journal is its own.
+#[utoipa::path(get, path = "/v1/nodes", tag = "health", params(ReadHeaders, Freshness),
+    responses((status = 200, body = NodesAnswer), Failure))]
+pub async fn list_nodes(State(app): State<App>, Caller(asker): Caller) -> Answered {
+    app.ask(&asker, Call::Nodes {}).await
 }
 
 /// What the server takes the caller for: the token's name, role and limits.

@@ -78,6 +78,7 @@ fn looks() -> Routes {
         .routes(routes!(overview::limit_series))
         .routes(routes!(overview::preview_change))
         .routes(routes!(overview::list_namespaces))
+        .routes(routes!(overview::list_nodes))
         .routes(routes!(overview::whoami))
         .routes(routes!(limits::list_limit_slots))
         .routes(routes!(slots::show_slot))

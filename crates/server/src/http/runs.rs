@@ -1,11 +1,13 @@
 use axum::{Json, extract::State};
-use maitred_api::{Answer, Call, DoneAnswer, EndRunFields, RunAnswer, RunInfo, RunsAnswer, StartRunFields};
+use maitred_api::{
+    Answer, Call, DoneAnswer, EndRunFields, RunAnswer, RunInfo, RunsAnswer, RunsFields, StartRunFields,
+};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
     Answered, App,
-    ask::{Asker, Caller, ChangeHeaders, Freshness, Page, Path, Query, ReadHeaders},
+    ask::{Asker, Caller, ChangeHeaders, Freshness, Path, Query, ReadHeaders},
     body::Fields,
     keys::{masked, may_reveal},
     problem::Failure,
@@ -28,20 +30,21 @@ pub struct Reveal {
     reveal: bool,
 }
 
-/// The runs that hold or wait for something.
-#[utoipa::path(get, path = "/v1/runs", tag = "runs", params(ReadHeaders, Page, Reveal),
+/// The runs that hold or wait for something, all or those that are wanted.
+#[utoipa::path(get, path = "/v1/runs", tag = "runs", params(ReadHeaders, RunsFields, Freshness, Reveal),
     responses((status = 200, body = RunsAnswer), Failure))]
 pub async fn list_runs(
     State(app): State<App>,
     Caller(asker): Caller,
-    Query(page): Query<Page>,
+    Query(fields): Query<RunsFields>,
     Query(Reveal { reveal }): Query<Reveal>,
 ) -> Answered {
     may_reveal(&asker, reveal)?;
-    let is_first = page.after.is_none();
-    let Json(mut answer) = app.ask(&asker, Call::Runs { after: page.after, most: page.most }).await?;
+    let is_first = fields.after.is_none();
+    let Json(mut answer) = app.ask(&asker, Call::Runs(fields.clone())).await?;
     if let (Some(hosted), Answer::Runs(answer)) = (hosted(&app, &asker), &mut answer) {
         add_hosted(hosted, &mut answer.runs, is_first).await?;
+        answer.runs.retain(|run| fields.fits(run));
     }
     Ok(Json(if reveal { answer } else { masked(answer) }))
 }

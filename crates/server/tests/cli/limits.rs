@@ -114,6 +114,22 @@ fn acts_act_at_once_and_show_what_is_then_in_force() {
 }
 
 #[test]
+fn a_change_is_told_and_not_made() {
+    let stage = Stage::still();
+    stage.declare("l", 1, "10m");
+    for slot in ["a", "b", "c"] {
+        stage.acquire("l", slot, |_| ());
+    }
+    stage.run(&["limits", "capacity", "l", "2", "--dry-run"]).prints("l\t2\t600000\t1\t0\t0\n");
+    stage.run(&["limits", "max-hold", "l", "1h", "--dry-run"]).prints("l\t1\t3600000\t0\t0\t0\n");
+    let json = stage.run(&["limits", "capacity", "l", "reset", "--dry-run", "--json"]).json();
+    assert_eq!(json["effects"][0], "Nothing changes.");
+    assert_eq!(stage.run(&["limits", "capacity", "l", "0", "--dry-run"]).status, 2);
+    assert_eq!(stage.run(&["limits", "capacity", "nowhere", "2", "--dry-run"]).status, 3);
+    assert_eq!(stage.run(&["limits", "list"]).stdout, "l\t1\t0\t1\t2\t0\t600000\tdeclared\tno\tno\n");
+}
+
+#[test]
 fn a_value_that_is_not_allowed_says_what_is() {
     let stage = Stage::still();
     stage.declare("l", 1, "10m");

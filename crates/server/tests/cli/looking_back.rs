@@ -71,9 +71,16 @@ fn the_audit_has_before_and_after() {
     caught_up(&stage, &["audit", "--limit", "voice"]).prints(&format!(
         "{now}\tcapacity\tvoice\t3\t4\tcli:ops\t\n\
          {now}\tcapacity\tvoice\t\t3\tcli:ops\tmore lines\n\
+         {now}\treleased\tvoice\ta\t\tcli:ops\tworker lost\n\
          {declared}\tdeclared\tvoice\t\t1 for 10m\t\t\n"
     ));
     assert_eq!(caught_up(&stage, &["audit", "--json"]).json()["acts"][0]["after"], "4");
+    stage.run(&["limits", "release", "b", "--yes"]);
+    caught_up(&stage, &["history"]);
+    let released = format!("{now}\treleased\tvoice\tb\t\tcli:ops\tby hand\n");
+    let all = caught_up(&stage, &["audit", "--act", "released", "--by", "OPS"]).stdout;
+    assert!(all.starts_with(&released) && all.lines().count() == 2, "{all}");
+    caught_up(&stage, &["audit", "--act", "paused"]).prints("");
 }
 
 #[test]
@@ -98,6 +105,9 @@ fn explain_says_what_blocks() {
 fn runs_are_listed_and_shown() {
     let stage = told();
     stage.run(&["runs", "list"]).prints("r-b\t1\t0\t0\t0\trunning\t\nr-c\t0\t1\t0\t0\trunning\t\n");
+    stage.run(&["runs", "list", "--only", "waiting"]).prints("r-c\t0\t1\t0\t0\trunning\t\n");
+    stage.run(&["runs", "list", "--limit", "voice", "--text", "R-B"]).prints("r-b\t1\t0\t0\t0\trunning\t\n");
+    assert_eq!(stage.run(&["runs", "list", "--only", "lazy"]).status, 2);
     let lapses = stage.slot("b").slot.lapses_at.unwrap();
     stage.run(&["runs", "show", "r-b"]).prints(&format!(
         "slot\treserved\tb\tvoice\t{lapses}\nhook\topen\tEsperando hueco · voice\tvoice\t\n"

@@ -68,8 +68,17 @@ async fn acts_are_in_the_audit() {
         (act.act.as_str(), act.after.as_deref(), act.by.as_deref()),
         ("capacity", Some("3"), Some("ben"))
     );
-    let rest: AuditAnswer = read(rig.get(&format!("/v1/audit?before={}", audit.next.unwrap())).await);
+    let older = format!("/v1/audit?act=declared&before={}", audit.next.unwrap());
+    let rest: AuditAnswer = read(rig.get(&older).await);
     assert_eq!(rest.acts[0].act, "declared");
+    let by: AuditAnswer = read(rig.get("/v1/audit?by=AN&since=0&until=99999999999999").await);
+    let told: Vec<_> = by.acts.iter().map(|act| (act.act.as_str(), act.before.as_deref())).collect();
+    assert_eq!(told, [("released", Some("a"))]);
+    let runs: RunsAnswer =
+        read(rig.get("/v1/runs?only=holding&limit=voice&text=CALL%20C&min_revision=1").await);
+    assert_eq!(runs.runs.iter().map(|run| run.run.as_str()).collect::<Vec<_>>(), ["r-c"]);
+    rig.get("/v1/runs?only=lazy").await.refused(400, "invalid_argument");
+    rig.get("/v1/audit?since=now").await.refused(400, "invalid_argument");
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! The limits with their health, one over time, and a change before it is made: the wiring; the rules of the verdict are
 //! tested where they stand.
 
-use maitred_api::{LimitHealth, NamespacesAnswer, OverviewAnswer, PreviewAnswer, SeriesAnswer, WhoamiAnswer};
+use maitred_api::{
+    LimitHealth, NamespacesAnswer, NodesAnswer, OverviewAnswer, PreviewAnswer, SeriesAnswer, WhoamiAnswer,
+};
 use maitred_server::token::{Grant, Role, Tokens, kept};
 
 use crate::support::{Rig, eventually, read, rig, rig_with};
@@ -115,4 +117,30 @@ async fn a_token_for_some_limits_counts_and_pages_those_only() {
     assert_eq!(batch["results"][0]["body"]["total"], 2, "{batch}");
     rig.ask("GET", "/v1/limits/a1/series", &[&bounded], "").await.refused(403, "forbidden");
     rig.ask("GET", "/v1/limits/a1/preview", &[&bounded], "").await.refused(403, "forbidden");
+}
+
+#[tokio::test]
+async fn a_change_is_refused_when_somebody_was_faster() {
+    let rig = rig().await;
+    rig.declare("voice", 2).await;
+    let tag = rig.get("/v1/limits/voice").await.ok()["tag"].as_str().unwrap().to_owned();
+    let having = format!("If-Match: \"{tag}\"");
+    let set = async |to: u32| {
+        let body = format!(r#"{{"capacity":{to}}}"#);
+        rig.ask("PUT", "/v1/limits/voice/capacity", &[&having], &body).await
+    };
+    set(3).await.ok();
+    set(4).await.refused(412, "settings_changed");
+    rig.ask("DELETE", "/v1/limits/voice/pause", &[&having], "").await.refused(412, "settings_changed");
+    rig.ask("POST", "/v1/slots/s/release", &[&having], "").await.refused(400, "invalid_argument");
+    assert_eq!(rig.get("/v1/limits/voice").await.ok()["capacity"], 3);
+}
+
+#[tokio::test]
+async fn a_server_with_a_journal_of_its_own_is_the_only_one() {
+    let rig = rig().await;
+    let nodes: NodesAnswer = read(rig.get("/v1/nodes").await);
+    assert!(!nodes.shared && nodes.nodes.len() == 1, "{nodes:?}");
+    let node = &nodes.nodes[0];
+    assert!(node.this && node.live && node.version.is_some() && node.supports_rules >= Some(nodes.rules));
 }

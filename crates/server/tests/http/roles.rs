@@ -165,6 +165,12 @@ async fn prefixes_bound_what_is_done_and_seen() {
     );
     let run = bounded.ask(&rig, "GET", "/v1/runs/r", "").await.ok();
     assert_eq!(run["slots"].as_array().map(Vec::len), Some(1));
+    let found = async |query: &str| {
+        let answer = bounded.ask(&rig, "GET", &format!("/v1/runs?{query}"), "").await.ok();
+        answer["runs"].as_array().map(Vec::len)
+    };
+    assert_eq!((found("text=voice-c").await, found("text=gpu").await), (Some(1), Some(0)), "searched unseen");
+    bounded.ask(&rig, "GET", "/v1/runs?limit=gpu", "").await.refused(403, "forbidden");
     bounded.ask(&rig, "PUT", "/v1/limits/voice-calls/pause", "").await.ok();
     let released = bounded.ask(&rig, "POST", "/v1/slots/s-voice-calls/release", "").await.ok();
     assert_eq!(released["released"], true);

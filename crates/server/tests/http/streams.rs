@@ -136,6 +136,41 @@ async fn it_begins_with_what_is_and_goes_on_with_what_happens() {
     eventually("nobody listens", async || metric(&rig, "maitred_http_open_streams").await == "0").await;
 }
 
+/// A slot over several limits is told to whoever listens to any of them, from the question to the end.
+#[tokio::test]
+async fn a_slot_over_several_limits_is_told_under_each() {
+    let rig = rig().await;
+    for limit in ["gpu", "voice", "other"] {
+        rig.declare(limit, 1).await;
+    }
+    let mut listeners = Vec::new();
+    for limit in ["gpu", "voice", "other"] {
+        let mut listener = Listener::to(&rig, &format!("/v1/events?limit={limit}"), &[]).await;
+        listener.expect("snapshot").await;
+        listeners.push(listener);
+    }
+    let both = r#""limits":[{"limit":"gpu"},{"limit":"voice"}]"#;
+    for slot in ["s", "t"] {
+        rig.post("/v1/slots", &format!(r#"{{"slot":"{slot}",{both}}}"#)).await.ok();
+    }
+    rig.post("/v1/slots/s/confirm", "").await.ok();
+    rig.post("/v1/slots/s/release", "").await.ok();
+    acquire(&rig, "other", "last").await;
+    for listener in &mut listeners[..2] {
+        let mut kinds = Vec::new();
+        while kinds.len() < 5 {
+            let told = listener.expect("events").await.data;
+            for event in told.as_array().unwrap() {
+                assert_eq!(event["limits"], serde_json::json!(["gpu", "voice"]), "{event}");
+                kinds.push(event["kind"].as_str().unwrap().to_owned());
+            }
+        }
+        let wanted = ["slot_granted", "slot_queued", "slot_confirmed", "slot_ended", "slot_granted"];
+        assert_eq!(kinds, wanted);
+    }
+    assert_eq!(listeners[2].expect("events").await.data[0]["slot"], "last", "and to nobody else");
+}
+
 async fn open_streams(rig: &Rig) -> u64 {
     metric(rig, "maitred_http_open_streams").await.parse().unwrap()
 }

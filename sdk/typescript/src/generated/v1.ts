@@ -412,6 +412,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The servers that share the journal, as this one sees them; only this one where the journal is its own. */
+        get: operations["list_nodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/overview": {
         parameters: {
             query?: never;
@@ -440,7 +457,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The runs that hold or wait for something. */
+        /** The runs that hold or wait for something, all or those that are wanted. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -666,7 +683,7 @@ export interface components {
             task: string;
         };
         /** @description The answer to a [`Call`] that was done. */
-        Answer: components["schemas"]["ReleaseAnswer"] | components["schemas"]["SlotAnswer"] | components["schemas"]["Decision"] | components["schemas"]["LimitSlotsAnswer"] | components["schemas"]["PreviewAnswer"] | components["schemas"]["SeriesAnswer"] | components["schemas"]["LimitAnswer"] | components["schemas"]["OverviewAnswer"] | components["schemas"]["LimitsAnswer"] | components["schemas"]["NamespacesAnswer"] | components["schemas"]["RunAnswer"] | components["schemas"]["RunsAnswer"] | components["schemas"]["KeysAnswer"] | components["schemas"]["HistoryAnswer"] | components["schemas"]["AuditAnswer"] | components["schemas"]["ExplainAnswer"] | components["schemas"]["DoneAnswer"];
+        Answer: components["schemas"]["ReleaseAnswer"] | components["schemas"]["SlotAnswer"] | components["schemas"]["Decision"] | components["schemas"]["LimitSlotsAnswer"] | components["schemas"]["PreviewAnswer"] | components["schemas"]["SeriesAnswer"] | components["schemas"]["LimitAnswer"] | components["schemas"]["OverviewAnswer"] | components["schemas"]["LimitsAnswer"] | components["schemas"]["NamespacesAnswer"] | components["schemas"]["NodesAnswer"] | components["schemas"]["RunAnswer"] | components["schemas"]["RunsAnswer"] | components["schemas"]["KeysAnswer"] | components["schemas"]["HistoryAnswer"] | components["schemas"]["AuditAnswer"] | components["schemas"]["ExplainAnswer"] | components["schemas"]["DoneAnswer"];
         AuditAnswer: {
             /** @description Newest first. */
             acts: components["schemas"]["AuditEntry"][];
@@ -676,7 +693,10 @@ export interface components {
         };
         /** @description What was changed about limits, by whom, and what it was before. */
         AuditEntry: {
-            /** @description `declared`, `retired`, `gone`, `capacity`, `max_hold`, `paused`, `resumed`, `rate_reset`. */
+            /**
+             * @description `declared`, `retired`, `gone`, `capacity`, `max_hold`, `paused`, `resumed`, `rate_reset`, and `released`: by hand,
+             *     that is with a reason, `before` being the slot.
+             */
             act: string;
             after?: string | null;
             /** Format: int64 */
@@ -689,6 +709,32 @@ export interface components {
             revision: number;
             /** @description The limit, or `task/key` of a rate, with the key masked. */
             target: string;
+        };
+        /** @description Which acts are wanted: those that fit everything that is given. */
+        AuditFields: {
+            /** @description Those of this kind only: `capacity`, `paused`, `released`, …. */
+            act?: string | null;
+            /** @description The `next` of the page before. */
+            before?: string | null;
+            /** @description Those by somebody whose name has this in it. */
+            by?: string | null;
+            /** @description Those on this limit only. */
+            limit?: string | null;
+            /**
+             * Format: int32
+             * @description How many at the most.
+             */
+            most?: number | null;
+            /**
+             * Format: int64
+             * @description Those at or after this. Milliseconds since 1970.
+             */
+            since?: number | null;
+            /**
+             * Format: int64
+             * @description Those before this. Milliseconds since 1970.
+             */
+            until?: number | null;
         };
         BatchAnswer: {
             /** @description One per item, in order. */
@@ -809,13 +855,10 @@ export interface components {
             op: "slot";
             slot: string;
             wait?: components["schemas"]["Given"];
-        } | {
-            after?: string | null;
-            /** Format: int32 */
-            most?: number | null;
+        } | (components["schemas"]["RunsFields"] & {
             /** @enum {string} */
             op: "runs";
-        } | {
+        }) | {
             /** @enum {string} */
             op: "run";
             run: string;
@@ -829,14 +872,10 @@ export interface components {
             op: "history";
             run?: string | null;
             slot?: string | null;
-        } | {
-            before?: string | null;
-            limit?: string | null;
-            /** Format: int32 */
-            most?: number | null;
+        } | (components["schemas"]["AuditFields"] & {
             /** @enum {string} */
             op: "audit";
-        } | {
+        }) | {
             /** @enum {string} */
             op: "explain";
             what: string;
@@ -860,6 +899,9 @@ export interface components {
         } | {
             /** @enum {string} */
             op: "namespaces";
+        } | {
+            /** @enum {string} */
+            op: "nodes";
         } | {
             after?: string | null;
             key?: string | null;
@@ -1127,6 +1169,11 @@ export interface components {
             reserved_slots: number;
             retired: boolean;
             /**
+             * @description Names these settings: another one once any of them is changed. A change of the limit that carries it as `If-Match`
+             *     is refused if somebody else was faster.
+             */
+            tag?: string;
+            /**
              * Format: int32
              * @description Slots in the queue.
              */
@@ -1258,6 +1305,43 @@ export interface components {
             namespaces: string[];
             /** Format: int64 */
             revision: number;
+        };
+        /** @description A server on the journal, as the one that was asked sees it. */
+        NodeInfo: {
+            /** @description It shows itself to the others. One that does not is taken for dead after five seconds and forgotten some time later. */
+            live: boolean;
+            /** @description Its process: another one after each start. */
+            node: string;
+            /**
+             * Format: int64
+             * @description When it last showed itself, by the clock of the one that was asked; absent for one that was never seen, but holds
+             *     lines.
+             */
+            seen_at?: number | null;
+            /**
+             * Format: int32
+             * @description The newest version of the rules that it can follow; absent where it has not said so.
+             */
+            supports_rules?: number | null;
+            /** @description The one that was asked. */
+            this: boolean;
+            /** @description Of the one that was asked: its build. */
+            version?: string | null;
+        };
+        NodesAnswer: {
+            /** Format: int64 */
+            as_of: number;
+            /** @description The one that was asked first. */
+            nodes: components["schemas"]["NodeInfo"][];
+            /** Format: int64 */
+            revision: number;
+            /**
+             * Format: int32
+             * @description The version of the rules in force: what all can follow.
+             */
+            rules: number;
+            /** @description Several servers may write the journal. If not, this one is all there are. */
+            shared: boolean;
         };
         /** @description A page of limits, all of it at one revision. */
         OverviewAnswer: {
@@ -1401,7 +1485,7 @@ export interface components {
          * @description Why. The codes are for programs and do not change.
          * @enum {string}
          */
-        Reason: "invalid_namespace" | "invalid_limit_name" | "invalid_capacity" | "invalid_max_hold" | "invalid_timeout" | "invalid_wait" | "invalid_weight" | "invalid_run" | "invalid_label" | "invalid_id" | "invalid_argument" | "invalid_key" | "invalid_limit" | "invalid_window" | "invalid_cost" | "duplicate_key" | "duplicate_limit" | "too_many_specs" | "too_many_limits_in_slot" | "too_many_items" | "invalid_body" | "unauthorized" | "forbidden" | "not_found" | "limit_not_found" | "method_not_allowed" | "request_timeout" | "limit_retired" | "never_fits" | "conflict" | "too_old" | "body_too_large" | "unsupported_media_type" | "wrong_host" | "rate_limit_exceeded" | "concurrency_limit_exceeded" | "headers_too_large" | "internal" | "queue_full" | "too_many_slots" | "too_many_limits" | "too_many_keys" | "too_many_namespaces" | "idempotency_full" | "storage_full" | "overloaded" | "unavailable" | "unsupported_rules" | "unknown";
+        Reason: "invalid_namespace" | "invalid_limit_name" | "invalid_capacity" | "invalid_max_hold" | "invalid_timeout" | "invalid_wait" | "invalid_weight" | "invalid_run" | "invalid_label" | "invalid_id" | "invalid_argument" | "invalid_key" | "invalid_limit" | "invalid_window" | "invalid_cost" | "duplicate_key" | "duplicate_limit" | "too_many_specs" | "too_many_limits_in_slot" | "too_many_items" | "invalid_body" | "unauthorized" | "forbidden" | "not_found" | "limit_not_found" | "method_not_allowed" | "request_timeout" | "limit_retired" | "never_fits" | "conflict" | "too_old" | "settings_changed" | "body_too_large" | "unsupported_media_type" | "wrong_host" | "rate_limit_exceeded" | "concurrency_limit_exceeded" | "headers_too_large" | "internal" | "queue_full" | "too_many_slots" | "too_many_limits" | "too_many_keys" | "too_many_namespaces" | "idempotency_full" | "storage_full" | "overloaded" | "unavailable" | "unsupported_rules" | "unknown";
         ReleaseAnswer: {
             /** Format: int64 */
             as_of: number;
@@ -1419,6 +1503,11 @@ export interface components {
             /** Format: int64 */
             revision: number;
         };
+        /**
+         * @description Only runs of which this is true.
+         * @enum {string}
+         */
+        RunFilter: "waiting" | "holding" | "ended";
         /** @description What a run holds and waits for. A run that does neither is not known. */
         RunInfo: {
             /**
@@ -1445,6 +1534,24 @@ export interface components {
             /** Format: int64 */
             revision: number;
             runs: components["schemas"]["RunInfo"][];
+        };
+        /**
+         * @description Which runs are wanted: those that fit everything that is given. Where something is, a page may be short or empty, and
+         *     more may follow on the next.
+         */
+        RunsFields: {
+            /** @description The `next` of the page before. */
+            after?: string | null;
+            /** @description Those that hold or wait for a slot of this limit. */
+            limit?: string | null;
+            /**
+             * Format: int32
+             * @description How many at the most.
+             */
+            most?: number | null;
+            only?: components["schemas"]["RunFilter"] | null;
+            /** @description Those whose id, workflow, label or limits have this in them. */
+            text?: string | null;
         };
         /**
          * @description How a run stands.
@@ -1490,6 +1597,8 @@ export interface components {
             left: number[];
             limit: string;
             released: number[];
+            /** @description Of the places that were not available then, those that were reserved: granted, and not confirmed yet. */
+            reserved: (number | null)[];
             /** Format: int64 */
             revision: number;
             run_ended: number[];
@@ -1827,12 +1936,20 @@ export interface operations {
     list_acts: {
         parameters: {
             query?: {
+                /** @description Those of this kind only: `capacity`, `paused`, `released`, …. */
+                act?: string;
                 /** @description The `next` of the page before. */
                 before?: string;
+                /** @description Those by somebody whose name has this in it. */
+                by?: string;
                 /** @description Those on this limit only. */
                 limit?: string;
                 /** @description How many at the most. */
                 most?: number;
+                /** @description Those at or after this. Milliseconds since 1970. */
+                since?: number;
+                /** @description Those before this. Milliseconds since 1970. */
+                until?: number;
             };
             header?: {
                 /** @description The namespace, `default` if absent. */
@@ -2439,6 +2556,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2493,6 +2612,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2547,6 +2668,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2648,6 +2771,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2702,6 +2827,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2752,6 +2879,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -2802,6 +2931,8 @@ export interface operations {
             header?: {
                 /** @description The same id with the same content has one effect and one verdict. */
                 "Idempotency-Key"?: string;
+                /** @description The `tag` of the limit as the caller saw it: if it has another by now, nothing is changed (412). */
+                "If-Match"?: string;
                 /** @description The namespace, `default` if absent. */
                 "Maitred-Agent"?: string;
                 /** @description Who asks, for the record. A named token wins over it. */
@@ -3050,6 +3181,53 @@ export interface operations {
             };
         };
     };
+    list_nodes: {
+        parameters: {
+            query?: {
+                /** @description Wait until at least this revision can be seen. */
+                min_revision?: number;
+            };
+            header?: {
+                /** @description The namespace, `default` if absent. */
+                "Maitred-Agent"?: string;
+                /** @description Wait until at least this revision can be seen. Also accepted as the query parameter `min_revision`. */
+                "Maitred-Min-Revision"?: number;
+                /** @description Names this request in the answer and in the log: 1 to 64 of `A-Z a-z 0-9 . _ -`. Made up if absent. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Refused: nothing happened. `reason` says why. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not done, or for `unknown` and `internal` perhaps done: ask again. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodesAnswer"];
+                };
+            };
+        };
+    };
     overview: {
         parameters: {
             query?: {
@@ -3115,15 +3293,20 @@ export interface operations {
             query?: {
                 /** @description The `next` of the page before. */
                 after?: string;
+                /** @description Those that hold or wait for a slot of this limit. */
+                limit?: string;
                 /** @description Wait until at least this revision can be seen. */
                 min_revision?: number;
                 /** @description How many at the most. */
                 most?: number;
+                only?: "waiting" | "holding" | "ended";
                 /**
                  * @description Show the whole keys of places. Without it their first letters are shown: a key can name a person. Needs the
                  *     role admin.
                  */
                 reveal?: boolean;
+                /** @description Those whose id, workflow, label or limits have this in them. */
+                text?: string;
             };
             header?: {
                 /** @description The namespace, `default` if absent. */

@@ -1,21 +1,28 @@
 //! What ended, who and why; what was changed about limits, by whom. A SQLite file beside the journal (or in memory with it), filled by
 //! the second engine (`shadow.rs`) behind the writer's back, bounded by age and by rows.
 //!
-//! It holds nothing that a decision needs: it may lag, be deleted, or fail to fill, and the limiter goes on. How
-//! far it reaches stands in every answer.
+//! It holds nothing that a decision needs: it may lag, be deleted, or fail to fill for a while (`filler.rs`), and the
+//! limiter goes on. How far it reaches stands in every answer.
 
 mod copy;
+mod filler;
 mod query;
+mod rows;
 mod store;
 
 pub use copy::copy;
+pub use filler::{Filler, Shelf};
 pub use query::{AuditQuery, EndsQuery, Reader};
-pub use store::{Rows, Store};
+pub use rows::Rows;
+pub use store::Store;
 
 use maitred_api::Reach;
 use maitred_engine::time::{DAY_MS, Millis};
 use rusqlite::Connection;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 /// What is kept at the most.
@@ -30,6 +37,9 @@ impl Default for Keep {
         Self { age_ms: 30 * DAY_MS, rows: 1_000_000 }
     }
 }
+
+/// How long a write waits for a file that somebody else holds. What fails is tried again.
+const HELD_WITHIN: Duration = Duration::from_millis(250);
 
 /// Why the history did not take or give something.
 #[derive(Debug, thiserror::Error)]
@@ -61,18 +71,27 @@ pub struct Progress {
 /// The reading side, shared by all handles of a node.
 #[derive(Clone)]
 pub struct History {
-    pub reader: Arc<Reader>,
+    pub shelf: Shelf,
     pub progress: watch::Receiver<Progress>,
 }
 
 impl History {
+    /// None while the file could not be opened.
+    pub fn reader(&self) -> Option<Arc<Reader>> {
+        self.shelf.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn trouble(&self) -> Option<String> {
+        self.progress.borrow().trouble.clone()
+    }
+
     /// How far it reaches when the journal stands at `head`.
-    pub fn reach(&self, head: u64) -> Result<Reach, HistoryError> {
+    pub fn reach(&self, reader: &Reader, head: u64) -> Result<Reach, HistoryError> {
         let progress = self.progress.borrow().clone();
         Ok(Reach {
             filled_to: progress.filled_to,
             lag: head.saturating_sub(progress.filled_to),
-            since: self.reader.since()?,
+            since: reader.since()?,
             trouble: progress.trouble,
         })
     }

@@ -25,9 +25,17 @@ pub struct EndsQuery {
 pub struct AuditQuery {
     pub namespace: String,
     pub target: Option<String>,
+    pub act: Option<String>,
+    /// Part of a name, in any case of letters.
+    pub by: Option<String>,
+    pub since: Option<Millis>,
+    pub until: Option<Millis>,
     pub before: Option<i64>,
     pub most: usize,
 }
+
+/// No pattern, so that nothing in it has a meaning.
+const HAS_BY: &str = "instr(lower(by), lower(?)) > 0";
 
 /// A page and the row to go on before.
 pub type Page<T> = (Vec<T>, Option<i64>);
@@ -91,8 +99,13 @@ impl Reader {
 
     pub fn audit(&self, query: &AuditQuery) -> Result<Page<AuditEntry>, HistoryError> {
         let mut wanted = Wanted::new("namespace", &query.namespace);
-        if let Some(target) = &query.target {
-            wanted.and("target = ?", Value::from(target.clone()));
+        let texts = [("target = ?", &query.target), ("act = ?", &query.act), (HAS_BY, &query.by)];
+        for (condition, text) in texts {
+            text.iter().for_each(|text| wanted.and(condition, Value::from(text.clone())));
+        }
+        for (condition, at) in [("at >= ?", query.since), ("at < ?", query.until)] {
+            let at = at.map(|at| i64::try_from(at).unwrap_or(i64::MAX));
+            at.iter().for_each(|at| wanted.and(condition, Value::from(*at)));
         }
         wanted.before("id", query.before);
         let columns = "id, at, act, target, before, after, by, reason, revision";

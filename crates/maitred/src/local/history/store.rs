@@ -6,15 +6,10 @@ use std::{
     path::Path,
 };
 
-use maitred_engine::{
-    command::{Command, Request, Verb},
-    event::{EndedSlot, Event, EventKind, Was},
-    names::Label,
-    time::{Millis, format_duration},
-};
-use rusqlite::{Connection, Transaction, params};
+use maitred_engine::{event::Was, names::Label, time::Millis};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::{HistoryError, Keep, Reader, Shared};
+use super::{HELD_WITHIN, HistoryError, Keep, Reader, Rows, Shared};
 
 /// Changes to the tables raise it; an older file is begun anew, since nothing depends on it.
 const SCHEMA_VERSION: i64 = 1;
@@ -40,112 +35,9 @@ CREATE TABLE progress (one INTEGER PRIMARY KEY CHECK (one = 1), filled_to INTEGE
 INSERT INTO progress VALUES (1, 0, 0);
 ";
 
-/// One record's rows, gathered before they are written.
-#[derive(Debug, Default)]
-pub struct Rows {
-    ends: Vec<(u64, Millis, EndedSlot)>,
-    acts: Vec<Act>,
-}
-
-#[derive(Debug)]
-struct Act {
-    revision: u64,
-    at: Millis,
-    namespace: String,
-    act: &'static str,
-    target: String,
-    before: Option<String>,
-    after: Option<String>,
-    by: Option<Label>,
-    reason: Option<Label>,
-}
-
-impl Rows {
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty() && self.acts.is_empty()
-    }
-
-    /// What one command did.
-    pub fn add(&mut self, revision: u64, command: &Command, events: &[Event]) {
-        let request = match command {
-            Command::In(request) => Some(&**request),
-            _ => None,
-        };
-        for event in events {
-            if let EventKind::SlotEnded(ended) = &event.kind {
-                self.ends.push((revision, event.at, (**ended).clone()));
-            } else if let Some(act) = act(revision, event, request) {
-                self.acts.push(act);
-            }
-        }
-    }
-}
-
-fn act(revision: u64, event: &Event, request: Option<&Request>) -> Option<Act> {
-    let number = |value: &Option<u32>| value.map(|value| value.to_string());
-    let span = |value: &Option<Millis>| value.map(format_duration);
-    let (namespace, act, target, before, after) = match &event.kind {
-        EventKind::LimitDeclared { namespace, limit, capacity, max_hold_ms } => {
-            let after = format!("{capacity} for {}", format_duration(*max_hold_ms));
-            (namespace, "declared", limit.to_string(), None, Some(after))
-        }
-        EventKind::LimitRetired { namespace, limit } => (namespace, "retired", limit.to_string(), None, None),
-        EventKind::LimitGone { namespace, limit } => (namespace, "gone", limit.to_string(), None, None),
-        EventKind::CapacityOverridden { namespace, limit, before, after } => {
-            (namespace, "capacity", limit.to_string(), number(before), number(after))
-        }
-        EventKind::MaxHoldOverridden { namespace, limit, before, after } => {
-            (namespace, "max_hold", limit.to_string(), span(before), span(after))
-        }
-        EventKind::LimitPaused { namespace, limit } => (namespace, "paused", limit.to_string(), None, None),
-        EventKind::LimitResumed { namespace, limit } => (namespace, "resumed", limit.to_string(), None, None),
-        EventKind::RateReset { namespace, task, key } => {
-            (namespace, "rate_reset", format!("{task}/{}", masked(key.as_str())), None, None)
-        }
-        _ => return None,
-    };
-    // What fell due on the way to somebody's command is not that somebody's act.
-    let own = request.filter(|request| is_about_limits(&request.verb) && event_is_of(event, request));
-    Some(Act {
-        revision,
-        at: event.at,
-        namespace: namespace.to_string(),
-        act,
-        target,
-        before,
-        after,
-        by: own.and_then(|request| request.by.clone()),
-        reason: own.and_then(|request| request.reason.clone()),
-    })
-}
-
-fn is_about_limits(verb: &Verb) -> bool {
-    matches!(
-        verb,
-        Verb::Declare(_)
-            | Verb::Deploy(_)
-            | Verb::SetCapacity { .. }
-            | Verb::SetMaxHold { .. }
-            | Verb::Pause { .. }
-            | Verb::Resume { .. }
-            | Verb::ResetRate { .. }
-    )
-}
-
-fn event_is_of(event: &Event, request: &Request) -> bool {
-    match &event.kind {
-        EventKind::LimitGone { namespace, .. } => {
-            *namespace == request.namespace && matches!(request.verb, Verb::Deploy(_))
-        }
-        _ => true,
-    }
-}
-
-/// A key as it may be shown: it can name a person.
-pub fn masked(key: &str) -> String {
-    let shown: String = key.chars().take(4).collect();
-    if key.chars().count() <= 4 { "…".to_owned() } else { format!("{shown}…") }
-}
+/// What the charts are made from (`local/series`), as it was behind one record.
+const SERIES: &str = "CREATE TABLE IF NOT EXISTS series (
+    one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL, bytes BLOB NOT NULL);";
 
 pub struct Store {
     connection: Shared,
@@ -170,9 +62,11 @@ impl Store {
             connection = Connection::open(file)?;
         }
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
+        connection.busy_timeout(HELD_WITHIN)?;
         if version(&connection)? == 0 {
             begin(&connection)?;
         }
+        connection.execute_batch(SERIES)?;
         let filled_to = filled_to(&connection)?;
         Ok(Self { connection: Shared::new(connection), keep, filled_to })
     }
@@ -181,6 +75,7 @@ impl Store {
     pub fn memory(keep: Keep) -> Result<Self, HistoryError> {
         let connection = Connection::open_in_memory()?;
         begin(&connection)?;
+        connection.execute_batch(SERIES)?;
         Ok(Self { connection: Shared::new(connection), keep, filled_to: 0 })
     }
 
@@ -192,6 +87,18 @@ impl Store {
     /// Records up to this one need not be added again.
     pub fn filled_to(&self) -> u64 {
         self.filled_to
+    }
+
+    pub fn kept_series(&self) -> Result<Option<(u64, Vec<u8>)>, HistoryError> {
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)? as u64, row.get(1)?));
+        let connection = self.connection.lock();
+        Ok(connection.query_row("SELECT revision, bytes FROM series", [], read).optional()?)
+    }
+
+    pub fn keep_series(&mut self, revision: u64, bytes: &[u8]) -> Result<(), HistoryError> {
+        let sql = "INSERT OR REPLACE INTO series VALUES (1, ?1, ?2)";
+        self.connection.lock().execute(sql, params![revision as i64, bytes])?;
+        Ok(())
     }
 
     /// The next rows come from behind `revision`. If that leaves records out, the history reaches back only to

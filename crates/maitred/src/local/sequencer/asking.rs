@@ -1,8 +1,8 @@
 //! What callers ask, how they wait, and how they go.
 
-use maitred_api::{AdmitFields, Call, Problem, Reason};
+use maitred_api::{Call, Problem, Reason};
 use maitred_engine::{
-    command::{Command, Confirm, Line, Request, Verb},
+    command::{Command, Confirm, Line, Verb},
     names::{Namespace, SlotId},
 };
 use maitred_journal::Room;
@@ -14,25 +14,19 @@ use super::{
 use crate::local::{answer::AsOf, reading, timekeeper::Clocks, waiters::Waiter};
 
 impl<R> Sequencer<R> {
-    pub(super) fn ask(
-        &mut self,
-        mut request: Box<Request>,
-        admit: Option<AdmitFields>,
-        line: Option<u64>,
-        reply: R,
-        effects: &mut Vec<Effect<R>>,
-    ) {
+    pub(super) fn ask(&mut self, mut pending: Pending<R>, effects: &mut Vec<Effect<R>>) {
+        let Command::In(request) = &mut pending.command else { return };
         if let Err(problem) = self.may_ask(&request.verb) {
-            effects.push(Effect::Answer { reply, answer: Err(problem) });
+            let reply = pending.caller.reply.take();
+            effects.extend(reply.map(|reply| Effect::Answer { reply, answer: Err(problem) }));
             return;
         }
-        if let (Some(number), Verb::Acquire(acquire)) = (line, &mut request.verb)
+        if let (Some(number), Verb::Acquire(acquire)) = (pending.caller.line, &mut request.verb)
             && acquire.confirm == Confirm::Auto
         {
             acquire.line = Some(Line { writer: self.writer, number });
         }
-        let caller = Caller { admit, line, wait_over: false, reply: Some(reply) };
-        self.pending.push_back(Pending { command: Command::In(request), caller });
+        self.pending.push_back(pending);
     }
 
     pub(super) fn may_ask(&self, verb: &Verb) -> Result<(), Problem> {

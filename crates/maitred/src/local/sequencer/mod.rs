@@ -23,6 +23,7 @@
 //! the rest: meetings, dead nodes, being cut off.
 
 mod asking;
+mod condition;
 mod recording;
 mod settling;
 mod sharing;
@@ -77,6 +78,8 @@ pub enum Input<R> {
     Ask {
         request: Box<Request>,
         admit: Option<AdmitFields>,
+        /// The tag that the limit must have then.
+        if_match: Option<String>,
         line: Option<u64>,
         reply: R,
     },
@@ -182,6 +185,7 @@ struct Pending<R> {
 #[derive(Debug)]
 struct Caller<R> {
     admit: Option<AdmitFields>,
+    if_match: Option<String>,
     line: Option<u64>,
     /// The wait ran out before it was known whether the caller has to wait.
     wait_over: bool,
@@ -190,7 +194,7 @@ struct Caller<R> {
 
 impl<R> Pending<R> {
     fn new(command: Command, reply: Option<R>) -> Self {
-        Self { command, caller: Caller { admit: None, line: None, wait_over: false, reply } }
+        Self { command, caller: Caller { admit: None, if_match: None, line: None, wait_over: false, reply } }
     }
 }
 
@@ -371,7 +375,10 @@ impl<R> Sequencer<R> {
             return;
         }
         match input {
-            Input::Ask { request, admit, line, reply } => self.ask(request, admit, line, reply, effects),
+            Input::Ask { request, admit, if_match, line, reply } => {
+                let caller = Caller { admit, if_match, line, wait_over: false, reply: Some(reply) };
+                self.ask(Pending { command: Command::In(request), caller }, effects);
+            }
             Input::Read { namespace, call, min_revision, reply } => {
                 self.read(ReadAsked { namespace, call, line: None, reply }, min_revision, effects);
             }

@@ -35,7 +35,7 @@ impl<R> Sequencer<R> {
         batch.commands.reserve_exact(most);
         out.reserve(most * COMMAND_BYTES_USUAL);
         let mut callers = Vec::with_capacity(most);
-        while let Some(next) = self.pending.pop_front() {
+        while let Some(next) = self.next_behind(&batch.commands, effects) {
             let full_at = out.len();
             next.command.encode(&mut out);
             if out.len() > RECORD_BYTES_MAX || callers.len() == RECORD_COMMANDS_MAX {
@@ -45,6 +45,9 @@ impl<R> Sequencer<R> {
             }
             batch.commands.push(next.command);
             callers.push(next.caller);
+        }
+        if callers.is_empty() {
+            return; // all that there was is answered
         }
         let bytes = Bytes::from(out.into_bytes());
         let entry = Entry { writer: self.writer, before, body: Body::Batch(batch) };

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeMap;
 
-use maitred_api::{Problem, Reason};
+use maitred_api::{NodeInfo, NodesAnswer, Problem, Reason};
 use maitred_engine::{
     Engine, RULES_MAX,
     command::{Command, Verb},
@@ -51,6 +51,8 @@ const YIELD_MS: Millis = 2;
 struct Other {
     beat: u64,
     supports: u32,
+    /// When it last showed something new, by the boot clock.
+    seen_at: Option<Millis>,
     /// In how many meetings in a row it has shown nothing new.
     silent: u32,
 }
@@ -106,6 +108,36 @@ impl<R> Sequencer<R> {
     pub fn live_peers(&self) -> usize {
         let live = |sharing: &Sharing<R>| sharing.others.values().filter(|other| other.is_live()).count();
         self.sharing.as_ref().map_or(0, live)
+    }
+
+    /// The servers on the journal: this one, then the others that it has seen.
+    pub fn nodes(&self, clocks: Clocks) -> NodesAnswer {
+        let now = self.now(clocks);
+        let name = |process: u64| format!("{process:016x}");
+        let own = NodeInfo {
+            node: name(self.writer),
+            this: true,
+            live: true,
+            seen_at: Some(now),
+            supports_rules: Some(RULES_MAX),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        };
+        let other = |(process, other): (&u64, &Other)| NodeInfo {
+            node: name(*process),
+            this: false,
+            live: other.is_live(),
+            seen_at: other.seen_at.map(|at| now.saturating_sub(clocks.boot.saturating_sub(at))),
+            supports_rules: other.seen_at.map(|_| other.supports),
+            version: None,
+        };
+        let others = self.sharing.iter().flat_map(|sharing| sharing.others.iter().map(other));
+        NodesAnswer {
+            shared: self.sharing.is_some(),
+            rules: self.engine().map_or(0, Engine::rules),
+            nodes: std::iter::once(own).chain(others).collect(),
+            revision: self.follower.head(),
+            as_of: now,
+        }
     }
 
     /// The time at which what this node knows was the truth, as far as it can tell.
@@ -226,7 +258,7 @@ impl<R> Sequencer<R> {
         }
         sharing.round_at = clocks.boot + MEET_MS;
         let holders = engine.line_holders();
-        sharing.see(peers, holders.iter().copied().filter(|holder| *holder != self.writer));
+        sharing.see(clocks.boot, peers, holders.iter().copied().filter(|holder| *holder != self.writer));
         let rank = sharing.rank_behind(0, self.writer);
         let dead = holders.into_iter().filter(|holder| sharing.is_dead_for(*holder, DEAD_ROUNDS + rank));
         let dead: Vec<Command> = dead.map(|writer| Command::DropLines { writer }).collect();
@@ -350,14 +382,15 @@ impl<R> Sharing<R> {
         }
     }
 
-    fn see(&mut self, peers: &[Peer], holders: impl Iterator<Item = u64>) {
+    fn see(&mut self, now: Millis, peers: &[Peer], holders: impl Iterator<Item = u64>) {
         for process in holders.chain(peers.iter().map(|peer| peer.process)) {
             self.others.entry(process).or_default();
         }
         for (process, other) in &mut self.others {
             match peers.iter().find(|peer| peer.process == *process) {
                 Some(peer) if peer.beat != other.beat => {
-                    *other = Other { beat: peer.beat, supports: peer.supports, silent: 0 };
+                    let (beat, supports) = (peer.beat, peer.supports);
+                    *other = Other { beat, supports, seen_at: Some(now), silent: 0 };
                 }
                 _ => other.silent = other.silent.saturating_add(1),
             }
@@ -430,21 +463,21 @@ mod tests {
         let mut sharing = sharing();
         for round in 1..=DEAD_ROUNDS {
             assert!(!sharing.is_dead_for(5, DEAD_ROUNDS), "round {round}");
-            sharing.see(&[peer(5, 1), peer(6, u64::from(round))], [7].into_iter());
+            sharing.see(0, &[peer(5, 1), peer(6, u64::from(round))], [7].into_iter());
         }
         // 5 was new in the first round, 6 is new in each, 7 has never shown itself.
         assert!(!sharing.is_dead_for(5, DEAD_ROUNDS));
         assert!(sharing.is_dead_for(7, DEAD_ROUNDS));
-        sharing.see(&[peer(5, 1), peer(6, 100)], [7].into_iter());
+        sharing.see(0, &[peer(5, 1), peer(6, 100)], [7].into_iter());
         assert!(sharing.is_dead_for(5, DEAD_ROUNDS) && !sharing.is_dead_for(6, DEAD_ROUNDS));
-        sharing.see(&[peer(5, 2)], [].into_iter());
+        sharing.see(0, &[peer(5, 2)], [].into_iter());
         assert!(!sharing.is_dead_for(5, DEAD_ROUNDS), "it is back");
     }
 
     #[test]
     fn ranks_are_counted_from_the_last_writer() {
         let mut sharing = sharing();
-        sharing.see(&[peer(10, 1), peer(20, 1), peer(40, 1)], [].into_iter());
+        sharing.see(0, &[peer(10, 1), peer(20, 1), peer(40, 1)], [].into_iter());
         let ranks = |first| [10, 20, 30, 40].map(|own| sharing.rank_behind(first, own));
         // 30 is this node itself, so the others do not count it.
         assert_eq!(ranks(20)[2], 1, "20 wrote, 30 is next");
@@ -457,9 +490,9 @@ mod tests {
     fn rules_follow_the_slowest_that_lives() {
         let mut sharing = sharing();
         assert_eq!(sharing.supported(), maitred_engine::RULES_MAX);
-        sharing.see(&[Peer { process: 1, beat: 1, supports: 0 }], [].into_iter());
+        sharing.see(0, &[Peer { process: 1, beat: 1, supports: 0 }], [].into_iter());
         assert_eq!(sharing.supported(), 0);
-        (0..DEAD_ROUNDS).for_each(|_| sharing.see(&[], [].into_iter()));
+        (0..DEAD_ROUNDS).for_each(|_| sharing.see(0, &[], [].into_iter()));
         assert_eq!(sharing.supported(), maitred_engine::RULES_MAX, "the dead do not count");
     }
 }

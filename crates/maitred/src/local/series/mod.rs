@@ -12,9 +12,10 @@
 //! ```
 //!
 //! A step knows the lowest number of available places after any record in it, so a dip between two looks is not missed,
-//! and a floor that never rises again is a leak. All of it is lost with the process and grows again; after a restart it
-//! begins at the snapshot that the second engine starts from.
+//! and a floor that never rises again is a leak. It is kept beside the history with each snapshot and at the end
+//! (`keep.rs`), so that a restart goes on with it.
 
+mod keep;
 mod spread;
 mod track;
 pub mod verdict;
@@ -134,6 +135,12 @@ impl Series {
     pub fn at_work(&self, is_at_work: bool) {
         let mut book = self.book();
         book.at_work_since = is_at_work.then(|| book.at_work_since.unwrap_or_else(Instant::now));
+    }
+
+    /// As if the second engine had been at work for so long.
+    #[cfg(test)]
+    pub fn has_been_at_work_for(&self, span: Duration) {
+        self.book().at_work_since = Instant::now().checked_sub(span);
     }
 
     /// Takes in what a record did; the engine stands behind it.

@@ -2,7 +2,10 @@
 //!
 //! 1 000 ms falls into the class of 960 to 1 023 ms and is told as its middle, 992: at most a sixteenth off.
 
-use maitred_engine::time::Millis;
+use maitred_engine::{
+    bytes::{DecodeError, Reader, Writer},
+    time::Millis,
+};
 
 /// Counts by class, in the order of the classes.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +44,21 @@ impl Spread {
             Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(count),
             Err(at) => self.0.insert(at, (class, count)),
         }
+    }
+
+    pub fn encode(&self, w: &mut Writer) {
+        w.count(self.0.len());
+        self.0.iter().for_each(|(class, count)| w.numbers([u64::from(*class), u64::from(*count)]));
+    }
+
+    pub fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let mut spread = Spread::default();
+        for _ in 0..r.count(2)? {
+            let (class, count) = (r.number_u32()?, r.number_u32()?);
+            let class = u16::try_from(class).map_err(|_| DecodeError::Invalid { what: "class" })?;
+            spread.add_many(class, count);
+        }
+        Ok(spread)
     }
 
     pub fn merge(&mut self, other: &Spread) {

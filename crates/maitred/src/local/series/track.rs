@@ -2,7 +2,11 @@
 
 use std::collections::VecDeque;
 
-use maitred_engine::{time::Millis, view::LimitView};
+use maitred_engine::{
+    bytes::{DecodeError, Reader, Writer},
+    time::Millis,
+    view::LimitView,
+};
 
 use super::spread::Spread;
 
@@ -11,6 +15,7 @@ use super::spread::Spread;
 pub struct Level {
     pub capacity: u32,
     pub available: u32,
+    pub reserved: u32,
     pub waiting: u32,
 }
 
@@ -20,8 +25,18 @@ impl Level {
         Level {
             capacity: view.capacity,
             available: view.capacity.saturating_sub(used),
+            reserved: u32::try_from(view.reserved).unwrap_or(u32::MAX),
             waiting: view.waiting,
         }
+    }
+
+    fn encode(&self, w: &mut Writer) {
+        w.numbers([self.capacity, self.available, self.reserved, self.waiting].map(u64::from));
+    }
+
+    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let (capacity, available) = (r.number_u32()?, r.number_u32()?);
+        Ok(Self { capacity, available, reserved: r.number_u32()?, waiting: r.number_u32()? })
     }
 }
 
@@ -55,6 +70,28 @@ impl Flow {
         self.holds.merge(&other.holds);
     }
 
+    fn encode(&self, w: &mut Writer) {
+        let counts = [self.grants, self.released, self.expired, self.timed_out, self.left, self.run_ended];
+        w.numbers(counts.map(u64::from));
+        w.number(self.lapsed.into());
+        self.waits.encode(w);
+        self.holds.encode(w);
+    }
+
+    fn decode(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            grants: r.number_u32()?,
+            released: r.number_u32()?,
+            expired: r.number_u32()?,
+            timed_out: r.number_u32()?,
+            left: r.number_u32()?,
+            run_ended: r.number_u32()?,
+            lapsed: r.number_u32()?,
+            waits: Spread::decode(r)?,
+            holds: Spread::decode(r)?,
+        })
+    }
+
     /// Slots that had been granted and came back.
     pub fn given_back(&self) -> u64 {
         u64::from(self.released) + u64::from(self.expired) + u64::from(self.run_ended)
@@ -67,6 +104,8 @@ struct Row {
     /// Steps since 1970.
     number: u64,
     available_min: u32,
+    /// When that few were available; of several such moments the most.
+    reserved: u32,
     waiting_max: u32,
     last: Level,
     flow: Flow,
@@ -77,6 +116,8 @@ struct Row {
 pub struct Step<'a> {
     pub at: Millis,
     pub available_min: u32,
+    /// When that few were available.
+    pub reserved: u32,
     pub waiting_max: u32,
     /// At its end.
     pub last: Level,
@@ -97,6 +138,36 @@ impl Track {
         Self { step_ms, rows: VecDeque::new(), before: level }
     }
 
+    pub fn encode(&self, w: &mut Writer) {
+        self.before.encode(w);
+        w.count(self.rows.len());
+        for row in &self.rows {
+            w.number(row.number);
+            w.numbers([row.available_min, row.reserved, row.waiting_max].map(u64::from));
+            row.last.encode(w);
+            row.flow.encode(w);
+        }
+    }
+
+    pub fn decode(step_ms: Millis, r: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        let before = Level::decode(r)?;
+        let mut rows = VecDeque::new();
+        for _ in 0..r.count(17)? {
+            rows.push_back(Row {
+                number: r.number()?,
+                available_min: r.number_u32()?,
+                reserved: r.number_u32()?,
+                waiting_max: r.number_u32()?,
+                last: Level::decode(r)?,
+                flow: Flow::decode(r)?,
+            });
+        }
+        match rows.iter().is_sorted_by(|before, after| before.number < after.number) {
+            true => Ok(Self { step_ms, rows, before }),
+            false => Err(DecodeError::Invalid { what: "order of steps" }),
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -110,17 +181,20 @@ impl Track {
         let carried = self.level();
         let number = at / self.step_ms;
         if self.rows.back().is_none_or(|row| row.number < number) {
-            let (available_min, waiting_max) = (carried.available, carried.waiting);
             self.rows.push_back(Row {
                 number,
-                available_min,
-                waiting_max,
+                available_min: carried.available,
+                reserved: carried.reserved,
+                waiting_max: carried.waiting,
                 last: carried,
                 flow: Flow::default(),
             });
         }
         let Some(row) = self.rows.back_mut() else { return };
-        row.available_min = row.available_min.min(level.available);
+        let is_lower = level.available < row.available_min;
+        if is_lower || level.available == row.available_min && level.reserved > row.reserved {
+            (row.available_min, row.reserved) = (level.available, level.reserved);
+        }
         row.waiting_max = row.waiting_max.max(level.waiting);
         row.last = level;
         row.flow.add(flow);
@@ -142,16 +216,17 @@ impl Track {
         let mut rows = self.rows.range(begin..).peekable();
         (first..=to / self.step_ms).map(move |number| {
             let at = number * self.step_ms;
-            match rows.next_if(|row| row.number == number) {
-                Some(row) => {
-                    carried = row.last;
-                    let (available_min, waiting_max) = (row.available_min, row.waiting_max);
-                    Step { at, available_min, waiting_max, last: row.last, flow: Some(&row.flow) }
-                }
-                None => {
-                    let (available_min, waiting_max) = (carried.available, carried.waiting);
-                    Step { at, available_min, waiting_max, last: carried, flow: None }
-                }
+            let row = rows.next_if(|row| row.number == number);
+            if let Some(row) = row {
+                carried = row.last;
+            }
+            Step {
+                at,
+                available_min: row.map_or(carried.available, |row| row.available_min),
+                reserved: row.map_or(carried.reserved, |row| row.reserved),
+                waiting_max: row.map_or(carried.waiting, |row| row.waiting_max),
+                last: carried,
+                flow: row.map(|row| &row.flow),
             }
         })
     }
@@ -171,7 +246,7 @@ mod tests {
     use super::{Flow, Level, Track};
 
     fn level(available: u32, waiting: u32) -> Level {
-        Level { capacity: 3, available, waiting }
+        Level { capacity: 3, available, waiting, ..Level::default() }
     }
 
     fn grant() -> Flow {
@@ -197,6 +272,17 @@ mod tests {
         assert_eq!(told(&track, 0, 59), expected);
         assert_eq!(told(&track, 30, 30), expected[3..4]);
         assert_eq!(track.flow_since(20).grants, 1);
+    }
+
+    #[test]
+    fn reserved_ones_are_those_of_the_lowest_moment() {
+        let mut track = Track::new(10, level(3, 0));
+        let then = |available, reserved| Level { capacity: 3, available, reserved, waiting: 0 };
+        for level in [then(2, 1), then(1, 0), then(1, 2), then(1, 1), then(2, 1)] {
+            track.record(12, level, &grant());
+        }
+        let told: Vec<_> = track.steps(0, 29).map(|step| (step.available_min, step.reserved)).collect();
+        assert_eq!(told, [(3, 0), (1, 2), (2, 1)]);
     }
 
     #[test]

@@ -241,14 +241,14 @@ mod tests {
 
     impl Told {
         fn new() -> Self {
-            let level = Level { capacity: CAPACITY, available: CAPACITY, waiting: 0 };
+            let level = Level { capacity: CAPACITY, available: CAPACITY, reserved: 0, waiting: 0 };
             let now = 1_000 * MINUTE_MS;
             Self { tracks: Tracks::new(level, 0), orphans: Vec::new(), now, level, queued_at: None }
         }
 
         fn step(&mut self, after_ms: Millis, available: u32, waiting: u32, flow: Flow) -> &mut Self {
             self.now += after_ms;
-            self.level = Level { capacity: CAPACITY, available, waiting };
+            self.level = Level { capacity: CAPACITY, available, reserved: 0, waiting };
             if flow.grants > 0 {
                 self.tracks.granted_at = Some(self.now);
             }
@@ -265,18 +265,12 @@ mod tests {
                 max_hold_ms: 8 * MINUTE_MS,
                 declared_capacity: CAPACITY,
                 declared_max_hold_ms: 8 * MINUTE_MS,
-                capacity_override: None,
-                max_hold_override_ms: None,
-                paused: false,
-                retired: false,
                 busy: u64::from(CAPACITY - self.level.available),
-                reserved: 0,
                 available: u64::from(self.level.available),
                 busy_slots: CAPACITY - self.level.available,
-                reserved_slots: 0,
                 waiting: self.level.waiting,
                 oldest_queued_at: self.queued_at,
-                oldest_granted_at: None,
+                ..LimitInfo::default()
             };
             let (tracks, orphans) = (&self.tracks, self.orphans.as_slice());
             verdict(&Case { limit: &limit, tracks, orphans, now: self.now })

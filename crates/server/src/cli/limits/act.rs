@@ -1,7 +1,7 @@
 //! The operator's acts on a limit: they act at once, and show what is then in force.
 
 use maitred::format_duration;
-use maitred_api::{Call, LimitAnswer, LimitInfo};
+use maitred_api::{Answer, Call, Given, LimitAnswer, LimitInfo, PreviewAnswer};
 
 use crate::cli::{
     exit,
@@ -20,6 +20,39 @@ pub async fn run(session: &Session, name: &str, call: Call) -> Result<u8, Failur
     };
     show_limit(session, &act, &answer);
     Ok(exit::OK)
+}
+
+/// What a new capacity or max hold would do. Nothing is done.
+pub async fn preview(
+    session: &Session,
+    limit: String,
+    capacity: Given,
+    max_hold: Given,
+) -> Result<u8, Failure> {
+    let call = Call::Preview { limit: limit.clone(), capacity, max_hold };
+    let answer = match session.call(call).await {
+        Ok(Answer::Preview(answer)) => answer,
+        other => return Err(session.failed(other, Some(&limit)).await),
+    };
+    let sentences = || {
+        let rows = answer.effects.iter().map(|effect| vec![format!("{limit}: {effect}")]).collect();
+        Sheet { names: vec![""], rows }
+    };
+    session.out.print(&answer, sentences, || preview_for_pipes(&answer));
+    Ok(exit::OK)
+}
+
+fn preview_for_pipes(answer: &PreviewAnswer) -> Sheet {
+    let mut sheet = Sheet::new(&["name", "capacity", "max_hold_ms", "starts", "over", "never_fit"]);
+    sheet.rows.push(vec![
+        answer.limit.clone(),
+        answer.capacity.to_string(),
+        answer.max_hold_ms.to_string(),
+        answer.starts.to_string(),
+        answer.over.to_string(),
+        answer.never_fit.to_string(),
+    ]);
+    sheet
 }
 
 fn show_limit(session: &Session, act: &Call, answer: &LimitAnswer) {
