@@ -92,6 +92,11 @@ test("every number agrees with the command line", async ({ page, server }) => {
     await expect(cells.locator("td[data-name=Waiting]")).toHaveText(limit.waiting > 0 ? String(limit.waiting) : "–");
   }
   await page.getByRole("link", { name: "partner-api" }).click();
+  const one = cli<Record<string, number>>(server, "limits", "show", "partner-api");
+  for (const [name, value] of [["Busy", one["busy"]], ["Reserved", one["reserved"]], ["Available", one["available"]], ["Waiting", one["waiting"]], ["Capacity", one["capacity"]], ["Max hold", "45m"]]) {
+    await expect(page.locator(".numbers div", { has: page.locator("dt", { hasText: new RegExp(`^${name}$`) }) }).locator("b")).toHaveText(String(value));
+  }
+  expect((await server.call("GET", "/v1/limits/partner-api"))["revision"]).toBe(one["revision"]);
   const slots = cli<{ holders: { slot: string }[]; queue: { slot: string }[] }>(server, "limits", "slots", "partner-api");
   await expect(page.getByText(`${slots.holders.length} busy, 0 reserved`)).toBeVisible();
   const shown = await page.locator("tr[data-row] a[data-open]").evaluateAll((links) => links.map((link) => link.getAttribute("title")));

@@ -83,3 +83,17 @@ test("a limit that is not there says what to do", async ({ page, server, }) => {
   await page.goto(studio(server, "/nowhere"));
   await expect(page.getByText("There is no such page")).toBeVisible();
 });
+
+test("times are local, exact when pointed at, and UTC when chosen", async ({ page, server }) => {
+  await page.goto(studio(server, "/limits/voice"));
+  const since = row(page, "call 1").locator(".since time");
+  const at = new Date((await since.getAttribute("datetime"))!);
+  const inZone = (timeZone: string) => at.toLocaleTimeString("en-GB", { timeZone });
+  await expect(since).toHaveText(inZone("Europe/Madrid"));
+  await expect(since).toHaveAttribute("title", new RegExp(`${inZone("Europe/Madrid")}\\.\\d{3}`));
+  await page.getByLabel("Settings").click();
+  await page.getByLabel("Times in UTC").check();
+  await expect(since).toHaveText(inZone("UTC"));
+  await page.reload();
+  await expect(since).toHaveText(inZone("UTC"));
+});

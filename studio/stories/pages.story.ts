@@ -22,6 +22,7 @@ const PAGES: Record<string, string> = {
 let server: Server;
 
 test.beforeAll(async () => {
+  test.setTimeout(300_000); // an hour is told call by call
   server = await Server.start({ manualClock: true, limits: LIMITS });
   await evening(server, 66);
 });
@@ -62,6 +63,11 @@ for (const theme of ["light", "dark"] as const) {
     };
     await page.locator("tr[data-row]", { hasText: "still holding" }).getByRole("button", { name: "Release" }).click();
     await look("release");
+    await page.getByLabel("Select all").check();
+    await page.getByRole("button", { name: "Release 5 slots…" }).click();
+    await look("release-many");
+    await isSound(page, "a selection");
+    await page.getByRole("button", { name: "Select none" }).click();
     await page.getByRole("button", { name: "Edit…" }).click();
     await page.getByLabel("Capacity", { exact: true }).fill("8");
     await expect(page.getByRole("status").filter({ hasText: "start now" })).toBeVisible();

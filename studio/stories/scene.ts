@@ -78,6 +78,10 @@ export async function evening(server: Server, minutes = 75): Promise<void> {
       for (let at = 0; at < 3; at++) await begin("crm-export", minute, 9_999, `export ${at}`);
     }
     if (minute === minutes - 12) await operate(server, "PUT", "/v1/limits/gpu.interactive/capacity", { capacity: 12 }, "ops-luis", "demo this afternoon");
+    if (minute === minutes - 8) {
+      const lost = work.findLast(({ limit, endsAt }) => limit === "voice-calls" && endsAt > minutes)!;
+      await operate(server, "POST", `/v1/slots/${lost.slot}/release`, {}, "ana", "its call ended long ago");
+    }
     await confirmAll(server);
     await server.moveClock(MINUTE);
   }

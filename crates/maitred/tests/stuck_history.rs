@@ -11,9 +11,9 @@ use maitred::{
 use maitred_api::{AcquireFields, Answer, Call, ConfirmMode, Context, HistoryAnswer, NamedLimit};
 
 const SLOTS: usize = 300;
-/// A write waits a quarter of a second for a file that somebody else holds; a writer that waited for each would take
-/// longer than this.
-const NOBODY_WAITED: Duration = Duration::from_secs(4);
+/// A write waits a quarter of a second for a file that somebody else holds; a writer that waited for each of its 600
+/// records would take longer than this.
+const NOBODY_WAITED: Duration = Duration::from_secs(60);
 
 async fn node(folder: &std::path::Path) -> Node {
     Node::start(NodeOptions { folder: Some(folder.to_owned()), ..NodeOptions::default() }).await.unwrap()

@@ -33,6 +33,8 @@ interface Asked {
   body?: unknown;
   /** Why, for the record. */
   why?: string;
+  /** The tag that the limit must still have. */
+  tag?: string;
   /** The same id has one effect, however often it is sent. */
   id?: string;
   signal?: AbortSignal;
@@ -72,6 +74,7 @@ function headers(asked: Asked): Record<string, string> {
   if (asked.body !== undefined) all["Content-Type"] = "application/json";
   if (asked.id) all["Idempotency-Key"] = asked.id;
   if (asked.id) all["Maitred-By"] = "studio";
+  if (asked.tag) all["If-Match"] = `"${asked.tag}"`;
   if (asked.why) all["Maitred-Reason"] = asBytes(asked.why);
   return all;
 }

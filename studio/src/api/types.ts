@@ -17,6 +17,7 @@ export type ExplainedSlot = Schemas["ExplainedSlot"];
 export type History = Schemas["HistoryAnswer"];
 export type Ended = Schemas["EndedSlot"];
 export type Audit = Schemas["AuditAnswer"];
+export type Nodes = Schemas["NodesAnswer"];
 export type Act = Schemas["AuditEntry"];
 export type Run = Schemas["RunInfo"];
 export type Runs = Schemas["RunsAnswer"];

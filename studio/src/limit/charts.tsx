@@ -1,5 +1,5 @@
 import type { Act, Series } from "../api/types";
-import { duration, moment, number, span } from "../core/format";
+import { duration, moment, number, short, span } from "../core/format";
 import { ask } from "../core/router";
 import { At, Text } from "../parts/basics";
 import { Plot, type Event, type Line } from "./plot";
@@ -11,7 +11,7 @@ const RANGES = [
   ["24h", 24 * 3_600_000],
 ] as const;
 
-/** Acts that change what a limit grants. */
+/** What is marked: deploys, what operators changed, and what they released. */
 const WORDS: Record<string, string> = {
   declared: "deployed",
   retired: "retired",
@@ -19,7 +19,9 @@ const WORDS: Record<string, string> = {
   max_hold: "max hold changed",
   paused: "paused",
   resumed: "resumed",
+  released: "slot released by hand",
 };
+const COLORS: Record<string, string> = { declared: "--ink-3", retired: "--ink-3", released: "--chart-4" };
 
 interface Chart {
   title: string;
@@ -30,7 +32,8 @@ interface Chart {
 /** What the limit did, as far back as this server knows. */
 export function Charts({ series, acts, range }: { series: Series; acts: Act[]; range: string }) {
   const from = series.at[0] ?? series.as_of;
-  const events = acts.filter((act) => act.at >= from && WORDS[act.act]).map(event);
+  const marked = acts.filter((act) => act.at >= from && WORDS[act.act]);
+  const events = marked.map(event);
   const charts = chartsOf(series);
   return (
     <div class="charts">
@@ -48,7 +51,7 @@ export function Charts({ series, acts, range }: { series: Series; acts: Act[]; r
       {charts.map((chart) => (
         <Plot key={chart.title} at={series.at} events={events} {...chart} />
       ))}
-      {events.length > 0 ? <Marks acts={acts.filter((act) => act.at >= from && WORDS[act.act])} /> : null}
+      {marked.length > 0 ? <Marks acts={marked} /> : null}
       <p class="faint">
         Known since <At at={series.known_since} />, in steps of {duration(series.step_ms)}.
       </p>
@@ -63,7 +66,8 @@ function offered(series: Series) {
   return RANGES.filter((_, at) => at < 2 || known > RANGES[at - 1]![1]);
 }
 
-const event = (act: Act): Event => ({ at: act.at, text: WORDS[act.act] ?? act.act });
+const event = (act: Act): Event => ({ at: act.at, text: WORDS[act.act]!, color: colorOf(act) });
+const colorOf = (act: Act): string => COLORS[act.act] ?? "--chart-5";
 
 function chartsOf(series: Series): Chart[] {
   const plain = (value: number) => number(Math.round(value * 10) / 10);
@@ -75,6 +79,7 @@ function chartsOf(series: Series): Chart[] {
       lines: [
         { title: "lowest", values: series.available_min as (number | null)[], color: "--chart-1", kind: "step", isFilled: true },
         { title: "capacity", values: series.capacity as (number | null)[], color: "--chart-2", kind: "step", isDashed: true },
+        { title: "reserved", values: series.reserved as (number | null)[], color: "--chart-3", kind: "step", above: 0 },
       ],
     },
     {
@@ -109,16 +114,20 @@ function chartsOf(series: Series): Chart[] {
   ];
 }
 
+const MARKS = 8;
+
 function Marks({ acts }: { acts: Act[] }) {
   return (
     <ul class="marks" aria-label="What was done in this time">
-      {acts.slice(0, 8).map((act) => (
-        <li key={`${act.revision} ${act.act}`}>
-          <At at={act.at} /> {WORDS[act.act]}
+      {acts.slice(0, MARKS).map((act) => (
+        <li key={`${act.revision} ${act.act} ${act.before}`}>
+          <i style={{ borderColor: `var(${colorOf(act)})` }} aria-hidden="true" /> <At at={act.at} /> {WORDS[act.act]}
+          {act.act === "released" && act.before ? <>: <Text mono>{short(act.before)}</Text></> : null}
           {act.after ? <> to <Text>{act.after}</Text></> : null}
           {act.by ? <span class="faint"> by <Text>{act.by}</Text></span> : null}
         </li>
       ))}
+      {acts.length > MARKS ? <li class="faint">and {acts.length - MARKS} before</li> : null}
     </ul>
   );
 }

@@ -22,14 +22,14 @@ export function EditDialog({ limit, onClose, onDone }: Props) {
   const [isAtWork, setAtWork] = useState(false);
   const changes = changesOf(begun, capacity.trim(), maxHold.trim());
   const { preview, refused } = usePreview(limit.limit, changes);
-  const conflict = conflictOf(begun, limit);
+  // What was saved here makes the limit another one, too.
+  const conflict = isAtWork ? "" : conflictOf(begun, limit);
   const save = async () => {
     setAtWork(true);
     setTrouble(undefined);
     try {
-      const now = await get<LimitInfo>(`/v1/limits/${encodeURIComponent(limit.limit)}`);
-      if (conflictOf(begun, now)) throw new Trouble(409, `somebody changed it meanwhile: ${conflictOf(begun, now)}. Look again, then save.`);
-      for (const { field, value } of changes) await set(limit.limit, field, value, why);
+      let { tag } = begun;
+      for (const { field, value } of changes) ({ tag } = await set(limit.limit, field, value, { why, tag }));
       say(`Saved. ${preview?.effects.join(" ") ?? ""}`);
       onDone();
     } catch (error) {
@@ -99,11 +99,13 @@ function conflictOf(before: LimitInfo, now: LimitInfo): string {
   return parts.join(", ");
 }
 
-async function set(limit: string, field: Change["field"], value: string, why: string): Promise<void> {
+/** The server refuses it if the limit has another tag by then. Answers the limit with its new one. */
+async function set(limit: string, field: Change["field"], value: string, asked: { why: string; tag: string | undefined }): Promise<LimitInfo> {
   const path = `/v1/limits/${encodeURIComponent(limit)}/${field}`;
+  const { why, tag = "" } = asked;
   const id = newId();
-  if (value === "reset") await call("DELETE", path, { why, id });
-  else await call("PUT", path, { why, id, body: { [field.replace("-", "_")]: value } });
+  if (value === "reset") return call("DELETE", path, { why, tag, id });
+  return call("PUT", path, { why, tag, id, body: { [field.replace("-", "_")]: value } });
 }
 
 const PAUSE_MS = 200;

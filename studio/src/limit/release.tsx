@@ -17,6 +17,9 @@ interface Props {
   onDone: (slot: string) => void;
 }
 
+/** Where no other reason is given: a release with a reason is an operator's, and stands in the audit. */
+export const BY_HAND = "by hand";
+
 /** Asks before a slot is released, and says who gets the place. The work itself is not stopped by it. */
 export function ReleaseDialog({ slot, limit, queue, onClose, onDone }: Props) {
   const now = useNow();
@@ -27,7 +30,7 @@ export function ReleaseDialog({ slot, limit, queue, onClose, onDone }: Props) {
   const release = async () => {
     setAtWork(true);
     try {
-      const answer = await call<Released>("POST", `/v1/slots/${encodeURIComponent(slot.slot)}/release`, { why, id });
+      const answer = await call<Released>("POST", `/v1/slots/${encodeURIComponent(slot.slot)}/release`, { why: why || BY_HAND, id });
       say(answer.released ? `Released. ${queue?.length && limit && goesOn(slot, limit, queue).isGranted ? `Went to ${nameOf(queue[0]!)}.` : "The place is free."}` : `Nothing to do: it was ${answer.state.replace("_", " ")} already.`, answer.released ? "done" : "nothing");
       onDone(slot.slot);
     } catch (error) {

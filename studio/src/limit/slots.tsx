@@ -1,14 +1,15 @@
 import { useState } from "preact/hooks";
 import type { LimitInfo, Slot } from "../api/types";
-import { short, span } from "../core/format";
+import { count, short, span } from "../core/format";
 import { useNow } from "../core/live";
 import { Link, path } from "../core/router";
 import { useHeld, useSteady } from "../core/steady";
-import { Act, Ago, At, Copy, Empty, Exact, Nil, Text, Until } from "../parts/basics";
+import { Act, Ago, At, Copy, Empty, Exact, Nil, Text, Until, useLacking } from "../parts/basics";
 import { useDialog } from "../parts/dialog";
 import { Mark } from "../parts/icons";
 import { Cell, Row } from "../parts/table";
 import { ReleaseDialog } from "./release";
+import { ReleaseMany } from "./release-many";
 
 interface Props {
   limit: LimitInfo;
@@ -17,23 +18,43 @@ interface Props {
   refresh: () => Promise<void>;
 }
 
-/** Who holds: busy ones in the order of their grants, then reserved ones; each can be released. */
+/** Who holds: busy ones in the order of their grants, then reserved ones; each can be released, and so can a selection. */
 export function Holders({ limit, holders, queue, refresh }: Props) {
   const { isHeld, handlers } = useHeld();
   const [released, setReleased] = useState<ReadonlySet<string>>(new Set());
-  const { asked, ask, ends } = useDialog<Slot>(refresh);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const { asked, ask, ends } = useDialog<Slot | Slot[]>(refresh);
   const { rows, waiting } = useSteady(holders, (slot) => slot.slot, isHeld, released);
-  const done = (slot: string) => {
-    setReleased(new Set([...released, slot]));
+  const done = (slots: string[]) => {
+    setReleased(new Set([...released, ...slots]));
+    setChosen(new Set());
     ends.onDone();
+  };
+  const lacking = useLacking("operate");
+  const selected = holders.filter(({ slot }) => chosen.has(slot));
+  const turn = (slots: Slot[], isOn: boolean) => {
+    const next = new Set(chosen);
+    for (const { slot } of slots) isOn ? next.add(slot) : next.delete(slot);
+    setChosen(next);
   };
   if (rows.length === 0) return <Empty title="Nobody holds a slot" />;
   return (
     <div class="table-box">
+      {selected.length > 0 ? (
+        <p class="chosen row">
+          <span role="status">{selected.length} selected</span>
+          <span class="spring" />
+          <button type="button" class="quiet" onClick={() => setChosen(new Set())}>Select none</button>
+          <Act act="release-chosen" kind="danger" onClick={() => ask(selected)}>Release {count(selected.length, "slot")}…</Act>
+        </p>
+      ) : null}
       <table class="stacking">
         <caption class="unseen">Slots that are held, busy ones first</caption>
         <thead>
           <tr>
+            <th scope="col" class="pick">
+              <Pick what="Select all" isOn={selected.length === holders.length && holders.length > 0} off={lacking} onTurn={(isOn) => turn(holders, isOn)} />
+            </th>
             <th scope="col">State</th>
             <th scope="col">Run and label</th>
             <th scope="col" class="num">Held for</th>
@@ -46,6 +67,9 @@ export function Holders({ limit, holders, queue, refresh }: Props) {
         <tbody {...handlers}>
           {rows.map(({ id, row, isGone }) => (
             <Row key={id} isGone={isGone} to={path("limits", limit.limit, "slots", id)}>
+              <Cell name="Select" class="pick">
+                <Pick what={`Select the slot of ${row.label ?? row.run ?? id}`} isOn={chosen.has(id) && !isGone} off={isGone ? "it has ended" : lacking} onTurn={(isOn) => turn([row], isOn)} />
+              </Cell>
               <Cell name="State">
                 <StateMark slot={row} />
               </Cell>
@@ -70,9 +94,21 @@ export function Holders({ limit, holders, queue, refresh }: Props) {
         </tbody>
       </table>
       {isHeld && waiting > 0 ? <p class="held">{waiting} more will come when you point elsewhere.</p> : null}
-      {asked ? <ReleaseDialog slot={asked} limit={limit} queue={queue} onClose={ends.onClose} onDone={done} /> : null}
+      {Array.isArray(asked) ? <ReleaseMany title={`Release ${count(asked.length, "slot")} of ${limit.limit}?`} typed={limit.limit} slots={asked} onClose={ends.onClose} onDone={done} /> : null}
+      {asked && !Array.isArray(asked) ? <ReleaseDialog slot={asked} limit={limit} queue={queue} onClose={ends.onClose} onDone={(slot) => done([slot])} /> : null}
     </div>
   );
+}
+
+interface PickProps {
+  what: string;
+  isOn: boolean;
+  off: string | undefined;
+  onTurn: (isOn: boolean) => void;
+}
+
+function Pick({ what, isOn, off, onTurn }: PickProps) {
+  return <input type="checkbox" aria-label={off ? `${what}, ${off}` : what} title={off ?? ""} checked={isOn} disabled={!!off} onChange={(event) => onTurn(event.currentTarget.checked)} />;
 }
 
 export function StateMark({ slot }: { slot: Slot }) {

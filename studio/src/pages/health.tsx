@@ -1,14 +1,16 @@
 import { get, me, send } from "../api/client";
-import type { History, Ready } from "../api/types";
+import type { History, Nodes, Ready } from "../api/types";
 import { number, span } from "../core/format";
 import { serverNow, useLive } from "../core/live";
 import { useStore } from "../core/store";
-import { At, CopyCli, Fact, Failed, Skeleton } from "../parts/basics";
+import { Ago, At, CopyCli, Fact, Failed, Skeleton, Text } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { Cell, Row } from "../parts/table";
 
 interface Seen {
   ready: Ready;
   reach: History["reach"] | undefined;
+  nodes: Nodes | undefined;
   metrics: Map<string, number>;
   clockOff: number;
   as_of: number;
@@ -18,12 +20,13 @@ interface Seen {
 /** One look at the machine itself: does it take calls, how full is it, how far back does it remember. */
 async function load(): Promise<Seen> {
   const asked = Date.now();
-  const [ready, history, metrics] = await Promise.all([
+  const [ready, history, nodes, metrics] = await Promise.all([
     readiness(),
     get<History>("/v1/history", { most: 1 }).catch(() => undefined),
+    get<Nodes>("/v1/nodes").catch(() => undefined),
     numbers(),
   ]);
-  return { ready, reach: history?.reach, metrics, clockOff: ready.as_of - asked, as_of: ready.as_of || serverNow(), revision: ready.revision };
+  return { ready, reach: history?.reach, nodes, metrics, clockOff: ready.as_of - asked, as_of: ready.as_of || serverNow(), revision: ready.revision };
 }
 
 /** A server that is not ready says why with status 503. */
@@ -47,7 +50,7 @@ export function HealthPage() {
   const { data, trouble, refresh } = useLive("health", load, { gapMs: 2_000 });
   const known = useStore(me);
   if (!data) return trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />;
-  const { ready, reach, metrics, clockOff } = data;
+  const { ready, reach, nodes, metrics, clockOff } = data;
   const metric = (name: string) => metrics.get(`maitred_${name}`);
   const lag = reach?.lag ?? 0;
   return (
@@ -61,9 +64,10 @@ export function HealthPage() {
         <Check ok={ready.ready} title="Server" text={ready.ready ? `takes calls, at revision ${number(ready.revision)}` : "takes no calls"} />
         {ready.notes.map((note) => <Check key={note} ok={false} title="Note" text={note} />)}
         <Check ok={Math.abs(clockOff) <= CLOCKS_MS} title="Clocks" text={Math.abs(clockOff) <= CLOCKS_MS ? "this browser and the server agree" : `they are ${span(Math.abs(clockOff))} apart; only the server's counts`} />
-        <Check ok={!!reach && !reach.trouble && lag <= LAG_MOST} title="History" text={!reach ? "this server keeps none" : (reach.trouble ?? (lag > LAG_MOST ? `${number(lag)} records behind` : "keeps up"))} />
+        <Check ok={!!reach && !reach.trouble && lag <= LAG_MOST} title="History" text={!reach ? "it cannot be opened" : (reach.trouble ? `${reach.trouble}; ${number(lag)} records behind, tried again` : lag > LAG_MOST ? `${number(lag)} records behind` : "keeps up")} />
         <Check ok={(metric("void_records") ?? 0) === 0} title="Journal" text={(metric("void_records") ?? 0) === 0 ? "one writer at a time" : `${metric("void_records")} void records: it let two writers through`} />
       </ul>
+      {nodes ? <NodesTable answer={nodes} /> : null}
       <h2>Journal and memory</h2>
       <dl class="facts wide">
         <Fact name="Version">{known?.version ?? "–"}</Fact>
@@ -82,6 +86,42 @@ export function HealthPage() {
         })}
       </dl>
     </section>
+  );
+}
+
+/** Who else writes the journal: rules change only when all that live can follow. */
+function NodesTable({ answer }: { answer: Nodes }) {
+  return (
+    <>
+      <h2>
+        Servers <span class="faint">{answer.shared ? `on one journal, rules ${answer.rules} in force` : `this one alone, rules ${answer.rules} in force`}</span>
+      </h2>
+      <div class="table-box">
+        <table class="stacking">
+          <caption class="unseen">Servers on the journal, as this one sees them</caption>
+          <thead>
+            <tr>
+              <th scope="col">Server</th>
+              <th scope="col">State</th>
+              <th scope="col">Seen</th>
+              <th scope="col" class="num">Rules it can follow</th>
+              <th scope="col">Build</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.nodes.map((node) => (
+              <Row key={node.node}>
+                <th scope="row" data-name="Server"><Text mono>{node.node}</Text>{node.this ? <span class="faint"> this one</span> : null}</th>
+                <Cell name="State"><span class={node.live ? "" : "warn"}>{node.live ? "live" : "silent"}</span></Cell>
+                <Cell name="Seen">{node.this ? "now" : node.seen_at ? <Ago at={node.seen_at} word="ago" /> : "never; it holds lines"}</Cell>
+                <Cell name="Rules it can follow" num>{node.supports_rules ?? "not known"}</Cell>
+                <Cell name="Build">{node.version ?? <span class="faint">ask it</span>}</Cell>
+              </Row>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { get } from "../api/client";
-import type { Act as Acted, Audit, History, LimitOverview, LimitSlots, Overview, Series } from "../api/types";
+import type { Act as Acted, Audit, History, LimitInfo, LimitOverview, LimitSlots, Overview, Series } from "../api/types";
 import { duration, number, span } from "../core/format";
 import { useLive } from "../core/live";
 import { Link, path, usePlace } from "../core/router";
@@ -17,7 +17,10 @@ interface Seen {
   slots: LimitSlots;
   overview: LimitOverview | undefined;
   series: Series | undefined;
+  /** What was done in the time of the charts. */
   acts: Acted[];
+  /** Who set what is in force: the last act of each kind. */
+  set: Acted[];
   ended: History | undefined;
   as_of: number;
   revision: number;
@@ -26,19 +29,36 @@ interface Seen {
 /** Slots on the page; the rest is counted. */
 const SLOTS = 500;
 
+/** Acts that are marked in the charts. */
+const MARKED = 200;
+
 /** What is true comes first and must come; the numbers over time may be missing. */
 async function load(name: string, range: string): Promise<Seen> {
   const of = `/v1/limits/${encodeURIComponent(name)}`;
   const missing = () => undefined;
-  const [slots, overview, series, audit, ended] = await Promise.all([
+  const looked = series(of, name, range).catch(missing);
+  const [slots, overview, told, ended] = await Promise.all([
     get<LimitSlots>(`${of}/slots`, { most: SLOTS }),
     get<Overview>("/v1/overview", { limit: name, most: 1 }).catch(missing),
-    get<Series>(`${of}/series`, { range }).catch(missing),
-    get<Audit>("/v1/audit", { limit: name, most: 50 }).catch(missing),
+    looked,
     get<History>(`${of}/history`, { most: 20 }).catch(missing),
   ]);
-  const { as_of, revision } = slots;
-  return { slots, overview: overview?.limits[0], series, acts: audit?.acts ?? [], ended, as_of, revision };
+  const { as_of, revision, limit } = slots;
+  const set = await Promise.all(inForce(limit).map((act) => get<Audit>("/v1/audit", { limit: name, act, most: 1 }).catch(missing)));
+  return { slots, overview: overview?.limits[0], series: told?.series, acts: told?.acts ?? [], set: set.flatMap((audit) => audit?.acts ?? []), ended, as_of, revision };
+}
+
+/** The numbers over time, and what was done in that time. */
+async function series(of: string, name: string, range: string) {
+  const told = await get<Series>(`${of}/series`, { range });
+  const audit = await get<Audit>("/v1/audit", { limit: name, since: told.at[0], most: MARKED });
+  return { series: told, acts: audit.acts };
+}
+
+/** Kinds of acts that left something behind. */
+function inForce(limit: LimitInfo): string[] {
+  const is = { capacity: typeof limit.capacity_override === "number", max_hold: typeof limit.max_hold_override_ms === "number", paused: limit.paused };
+  return Object.entries(is).flatMap(([act, isSo]) => (isSo ? [act] : []));
 }
 
 export function LimitPage({ name }: { name: string }) {
@@ -81,7 +101,7 @@ export function LimitPage({ name }: { name: string }) {
 }
 
 function Top({ seen, onOpen }: { seen: Seen; onOpen: (what: "edit" | "pause") => void }) {
-  const { slots, overview, acts } = seen;
+  const { slots, overview, set: acts } = seen;
   const limit = slots.limit;
   return (
     <>

@@ -1,16 +1,14 @@
-import { useState } from "preact/hooks";
-import { call, get, newId, Trouble } from "../api/client";
-import type { History, Released, RunAnswer, Slot } from "../api/types";
-import { count } from "../core/format";
+import { get } from "../api/client";
+import type { History, RunAnswer, Slot } from "../api/types";
 import { useLive } from "../core/live";
 import { Link } from "../core/router";
 import { EndedTable } from "../limit/ended";
 import { ReleaseDialog } from "../limit/release";
+import { ReleaseMany } from "../limit/release-many";
 import { Expiry, SlotId, StateMark } from "../limit/slots";
 import { Act, Ago, At, Copy, CopyCli, Empty, Failed, Skeleton, Text, Until } from "../parts/basics";
-import { Dialog, useDialog, Why } from "../parts/dialog";
+import { useDialog } from "../parts/dialog";
 import { Mark } from "../parts/icons";
-import { say } from "../parts/said";
 
 type Seen = RunAnswer & { history: History | undefined };
 
@@ -78,48 +76,10 @@ export function RunPage({ run }: { run: string }) {
       ) : null}
       <h2>Ended</h2>
       {data.history ? <EndedTable ends={data.history.ends} hasLimit /> : <Empty title="This server keeps no history" />}
-      {asked === "all" ? <ReleaseAll slots={held} {...ends} /> : null}
+      {asked === "all" ? <ReleaseMany title={`Release all ${held.length} slots of this run?`} slots={held} {...ends} /> : null}
       {asked && asked !== "all" ? <ReleaseDialog slot={asked} {...ends} /> : null}
     </section>
   );
 }
 
 const names = (slot: Slot): string => (slot.limits ?? []).map(({ limit }) => limit).join(" + ");
-
-/** Releases everything the run holds, one by one, and says what came of each. */
-function ReleaseAll({ slots, onClose, onDone }: { slots: Slot[]; onClose: () => void; onDone: () => void }) {
-  const [why, setWhy] = useState("");
-  const [ids] = useState(() => slots.map(newId));
-  const [told, setTold] = useState<string[]>([]);
-  const release = async () => {
-    const results = await Promise.all(slots.map((slot, at) => one(slot.slot, why, ids[at]!)));
-    setTold(results.map((result, at) => `${names(slots[at]!)}: ${result.words}`));
-    if (results.some((result) => result.isFailed)) return;
-    const released = results.filter((result) => result.isReleased).length;
-    say(`Released ${released} of ${count(slots.length, "slot")}.`);
-    onDone();
-  };
-  return (
-    <Dialog title={`Release all ${slots.length} slots of this run?`} onClose={onClose}>
-      <p>Each goes to whoever is next in its limit. <strong>The work itself is not stopped.</strong></p>
-      <ul class="plain">
-        {slots.map((slot) => <li key={slot.slot}><StateMark slot={slot} /> {names(slot)} {slot.label ? <Text>{slot.label}</Text> : null}</li>)}
-      </ul>
-      <Why value={why} onInput={setWhy} />
-      {told.length > 0 ? <ul class="plain warn" role="alert">{told.map((text) => <li key={text}>{text}</li>)}</ul> : null}
-      <div class="row end">
-        <button type="button" data-first onClick={onClose}>Keep</button>
-        <button type="button" class="danger" onClick={release}>Release {slots.length} slots</button>
-      </div>
-    </Dialog>
-  );
-}
-
-async function one(slot: string, why: string, id: string) {
-  try {
-    const answer = await call<Released>("POST", `/v1/slots/${encodeURIComponent(slot)}/release`, { why, id });
-    return { isReleased: answer.released, isFailed: false, words: answer.released ? "released" : `was ${answer.state} already` };
-  } catch (error) {
-    return { isReleased: false, isFailed: true, words: error instanceof Trouble ? error.message : String(error) };
-  }
-}

@@ -10,42 +10,48 @@ import { Cell, Row } from "../parts/table";
 const PAGE = 200;
 const NOBODY: ReadonlySet<string> = new Set();
 
-const FILTERS: Record<string, (run: Run) => boolean> = {
-  waiting: (run) => run.slots.some(({ state }) => state === "queued"),
-  holding: (run) => run.slots.some(({ state }) => state === "busy" || state === "reserved"),
-  ended: (run) => run.slots.some(({ run_ended_at }) => run_ended_at),
-};
+/** Pages of a filtered list may be empty although more follow. */
+const EMPTY_PAGES = 10;
 
-/** The runs that hold or wait for something: which, for how long, and what for. */
+async function load(asked: Record<string, string | number | undefined>): Promise<Runs> {
+  let answer = await get<Runs>("/v1/runs", asked);
+  for (let page = 1; answer.runs.length === 0 && answer.next && page < EMPTY_PAGES; page++) {
+    answer = await get<Runs>("/v1/runs", { ...asked, after: answer.next });
+  }
+  return answer;
+}
+
+/** The runs that hold or wait for something: which, for how long, and what for. The server leaves out what is not asked for. */
 export function RunsPage() {
   const { query } = usePlace();
-  const after = query.get("after") ?? undefined;
-  const [text, only] = [query.get("text") ?? "", query.get("only") ?? ""];
-  const { data, trouble, refresh } = useLive(`runs ${after}`, () => get<Runs>("/v1/runs", { after, most: PAGE }), { gapMs: 1_000 });
-  const fits = (run: Run) => (FILTERS[only]?.(run) ?? true) && (!text || matches(run, text));
+  const of = (name: string) => query.get(name) ?? "";
+  const [text, only, limit, after] = [of("text"), of("only"), of("limit"), of("after")];
+  const asked = { text, only, limit, after, most: PAGE };
+  const { data, trouble, refresh } = useLive(`runs ${JSON.stringify(asked)}`, () => load(asked), { gapMs: 1_000 });
   return (
     <section class="page">
       <div class="title">
         <h1>Runs</h1>
         <span class="faint">that hold or wait for something</span>
         <span class="spring" />
-        <CopyCli words={["runs", "list"]} />
+        <CopyCli words={["runs", "list", ...(only ? ["--only", only] : []), ...(limit ? ["--limit", limit] : []), ...(text ? ["--text", text] : [])]} />
       </div>
       <div class="filters">
         <input type="search" aria-label="Filter by run, workflow, label or limit" placeholder="Filter by run, workflow, label or limit" value={text}
-          onInput={(event) => ask({ text: event.currentTarget.value }, { replace: true })} />
-        <select aria-label="Show only" value={only} onChange={(event) => ask({ only: event.currentTarget.value })}>
+          onInput={(event) => ask({ text: event.currentTarget.value, after: undefined }, { replace: true })} />
+        <input type="search" aria-label="Of this limit" placeholder="Of this limit" value={limit} onChange={(event) => ask({ limit: event.currentTarget.value, after: undefined })} />
+        <select aria-label="Show only" value={only} onChange={(event) => ask({ only: event.currentTarget.value, after: undefined })}>
           <option value="">All</option>
           <option value="waiting">Waiting</option>
           <option value="holding">Holding</option>
           <option value="ended">Ended, still holding</option>
         </select>
       </div>
-      {!data ? (trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />) : <Table runs={data.runs.filter(fits)} of={data.runs.length} />}
+      {!data ? (trouble ? <Failed trouble={trouble} retry={refresh} /> : <Skeleton />) : <Table runs={data.runs} isFiltered={!!(text || only || limit)} />}
       {data && (data.next || after) ? (
         <nav class="pages" aria-label="Pages">
           <button type="button" disabled={!after} onClick={() => ask({ after: undefined })}>← First</button>
-          <span>{data.runs.length} runs on this page; filters look at this page</span>
+          <span>{data.runs.length} runs</span>
           <button type="button" disabled={!data.next} onClick={() => ask({ after: data.next ?? undefined })}>Next →</button>
         </nav>
       ) : null}
@@ -53,16 +59,11 @@ export function RunsPage() {
   );
 }
 
-function matches(run: Run, text: string): boolean {
-  const words = [run.run, ...run.slots.flatMap((slot) => [slot.workflow, slot.label, ...(slot.limits ?? []).map(({ limit }) => limit)])];
-  return words.some((word) => word?.toLowerCase().includes(text.toLowerCase()));
-}
-
-function Table({ runs, of }: { runs: Run[]; of: number }) {
+function Table({ runs, isFiltered }: { runs: Run[]; isFiltered: boolean }) {
   const { isHeld, handlers } = useHeld();
   const { rows } = useSteady(runs, (run) => run.run, isHeld, NOBODY);
-  if (of === 0) return <Empty title="No run holds or waits for anything"><p>A run is listed from its first slot or place to its last: <code class="mono">acquire … run</code>.</p></Empty>;
-  if (rows.length === 0) return <Empty title="No run fits the filter"><button type="button" onClick={() => ask({ text: undefined, only: undefined })}>Clear the filter</button></Empty>;
+  if (rows.length === 0 && !isFiltered) return <Empty title="No run holds or waits for anything"><p>A run is listed from its first slot or place to its last: <code class="mono">acquire … run</code>.</p></Empty>;
+  if (rows.length === 0) return <Empty title="No run fits the filter"><button type="button" onClick={() => ask({ text: undefined, only: undefined, limit: undefined, after: undefined })}>Clear the filter</button></Empty>;
   return (
     <div class="table-box">
       <table class="stacking">

@@ -16,11 +16,29 @@ fn points(text: &str) -> Vec<(usize, Vec<String>)> {
     text.lines().filter_map(row).collect()
 }
 
+/// Everything that looks like the name of a test or of a file with tests.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|named| is_file(named))
+}
+
+fn is_file(named: &str) -> bool {
+    let file = named.split("::").next().unwrap_or_default();
+    file.ends_with(".rs") || file.ends_with(".ts")
+}
+
 /// Whether this file, or this test in it, is there.
 fn exists(named: &str) -> bool {
     let (file, test) = named.split_once("::").map_or((named, None), |(file, test)| (file, Some(test)));
-    let text = std::fs::read_to_string(pages::root().join("crates").join(file));
-    text.is_ok_and(|text| test.is_none_or(|test| is_a_test(&text, test)))
+    let is_rust = file.ends_with(".rs");
+    let root = if is_rust { pages::root().join("crates") } else { pages::root().to_path_buf() };
+    let is_there = |text: &str, test| if is_rust { is_a_test(text, test) } else { is_titled(text, test) };
+    let text = std::fs::read_to_string(root.join(file));
+    text.is_ok_and(|text| test.is_none_or(|test| is_there(&text, test)))
+}
+
+/// Whether a test in TypeScript has this title.
+fn is_titled(text: &str, title: &str) -> bool {
+    [format!("test(\"{title}\","), format!("it('{title}',")].iter().any(|begin| text.contains(begin))
 }
 
 fn is_a_test(text: &str, name: &str) -> bool {
@@ -41,14 +59,9 @@ fn every_point_names_what_shows_it() {
     let points = points(&text);
     let numbers: Vec<usize> = points.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, (1..=47).collect::<Vec<_>>(), "{PAGE}");
-    let is_file = |named: &&String| named.contains(".rs");
-    for (number, named) in &points {
-        for named in named.iter().filter(is_file) {
-            assert!(exists(named), "{PAGE}, point {number}: there is no {named}");
-        }
-    }
-    let shown = points.iter().filter(|(_, named)| named.iter().any(|named| is_file(&named))).count();
-    assert!(shown >= 38, "only {shown} points are shown by a test");
+    named(&text).for_each(|named| assert!(exists(named), "{PAGE}: there is no {named}"));
+    let shown = points.iter().filter(|(_, named)| named.iter().any(|named| is_file(named))).count();
+    assert!(shown >= 46, "only {shown} points are shown by a test");
 }
 
 #[test]
@@ -73,4 +86,10 @@ fn a_test_that_is_not_there_is_missed() {
     assert!(!exists("server/tests/docs/day_one.rs::no_such_test"));
     assert!(!exists("server/tests/docs/day_one.rs::points"), "no test, only a function");
     assert!(!exists("server/tests/docs/no_such_file.rs"));
+    assert!(exists("studio/stories/leak.story.ts::by keyboard alone"));
+    assert!(!exists("studio/stories/leak.story.ts::by telepathy"));
+    assert_eq!(
+        named("`a/b.rs::c` and `d` in `e/f.story.ts::g h`").collect::<Vec<_>>(),
+        ["a/b.rs::c", "e/f.story.ts::g h"]
+    );
 }
