@@ -105,11 +105,20 @@ impl Report {
         self.failures.extend(other.failures);
     }
 
-    /// What worlds such as these should meet and these never did: kinds of worlds, faults, rare branches.
+    /// What worlds such as these should meet and these never did: journals, numbers of nodes, faults, rare branches.
     pub fn not_covered(&self, wanted: Wanted) -> Vec<String> {
         let kinds: Vec<Kind> = wanted.kinds().collect();
-        let missing = kinds.iter().filter(|kind| !self.counts.kinds.contains_key(kind));
-        let worlds = missing.map(|kind| format!("{} with {} nodes", kind.journal.name(), kind.nodes));
+        let met = |fits: &dyn Fn(&Kind) -> bool| self.counts.kinds.keys().any(fits);
+        let mut worlds: Vec<String> = Vec::new();
+        for kind in &kinds {
+            if !met(&|it| it.journal == kind.journal) {
+                worlds.push(format!("a world with the journal {}", kind.journal.name()));
+            }
+            if !met(&|it| it.nodes == kind.nodes) {
+                worlds.push(format!("a world of {} nodes", kind.nodes));
+            }
+        }
+        worlds.dedup();
         let is_wanted = |concerns: &dyn Fn(Kind) -> bool| kinds.iter().any(|kind| concerns(*kind));
         let faults = self
             .counts
@@ -120,7 +129,7 @@ impl Report {
             .branches()
             .filter(|(branch, taken)| *taken == 0 && is_wanted(&|kind| branch.concerns(kind)));
         let faults = faults.map(|(fault, ..)| fault.name().to_owned());
-        worlds.chain(faults).chain(branches.map(|(branch, _)| branch.name().to_owned())).collect()
+        worlds.into_iter().chain(faults).chain(branches.map(|(branch, _)| branch.name().to_owned())).collect()
     }
 
     /// How much faster than life the worlds went by.
