@@ -1,10 +1,10 @@
 //! What a reading call answers, from the engine at one revision.
 
 use maitred_api::{
-    Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer, NamespacesAnswer,
-    Problem, Reason, RunAnswer, RunInfo, RunsAnswer, RunsFields,
+    AdmitFields, Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer,
+    NamespacesAnswer, Problem, Reason, RunAnswer, RunInfo, RunsAnswer, RunsFields,
 };
-use maitred_engine::Engine;
+use maitred_engine::{Engine, outcome::Outcome};
 
 use super::{
     answer::{self, AsOf},
@@ -73,17 +73,25 @@ pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answe
             "give both `task` and `key` for one key, or neither for all",
         )),
         Call::Explain { what } => Ok(Answer::Explain(explain::explain(engine, ns, what, as_of))),
-        Call::Admit(fields) => {
-            let admit = check::admit(fields)?;
-            match engine.check(at, ns, &admit) {
-                maitred_engine::outcome::Outcome::Admission(admission) => {
-                    Ok(Answer::Decision(answer::decision(&fields.specs, &admit.specs, &admission, as_of)))
-                }
-                maitred_engine::outcome::Outcome::Refused(refusal) => Err(answer::problem(&refusal)),
-                _ => Err(Problem::new(Reason::Internal, "a check gave no verdict")),
-            }
-        }
+        Call::Admit(fields) => checked_admission(engine, ns, fields, as_of),
         _ => Err(Problem::new(Reason::Internal, "this call changes something; it is no read")),
+    }
+}
+
+/// The verdict that an admission would get.
+fn checked_admission(
+    engine: &Engine,
+    ns: &str,
+    fields: &AdmitFields,
+    as_of: AsOf,
+) -> Result<Answer, Problem> {
+    let admit = check::admit(fields)?;
+    match engine.check(as_of.at, ns, &admit) {
+        Outcome::Admission(admission) => {
+            Ok(Answer::Decision(answer::decision(&fields.specs, &admit.specs, &admission, as_of)))
+        }
+        Outcome::Refused(refusal) => Err(answer::problem(&refusal)),
+        _ => Err(Problem::new(Reason::Internal, "a check gave no verdict")),
     }
 }
 
