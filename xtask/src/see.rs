@@ -53,11 +53,12 @@ enum Suite {
     FailingCalls,
     BitFlips,
     Folder,
+    Sharing,
     Worlds,
 }
 
 impl Suite {
-    const ALL: [Suite; 8] = [
+    const ALL: [Suite; 9] = [
         Suite::Judge,
         Suite::SmallScope,
         Suite::Codec,
@@ -65,6 +66,7 @@ impl Suite {
         Suite::FailingCalls,
         Suite::BitFlips,
         Suite::Folder,
+        Suite::Sharing,
         Suite::Worlds,
     ];
 
@@ -90,6 +92,7 @@ impl Suite {
                 &[],
             ),
             Suite::Folder => ("conformance", "local_on_a_simulated_disk", &[]),
+            Suite::Sharing => ("sharing", "a_silent_node_loses_its_lines", &[]),
             Suite::Worlds => ("simulate", "worlds_hold", &[("MAITRED_HOURS", "30")]),
         }
     }
@@ -103,6 +106,7 @@ impl Suite {
             Suite::FailingCalls => "failing calls: every call of the disk",
             Suite::BitFlips => "bit flips: every bit of a journal",
             Suite::Folder => "conformance: what every journal must do",
+            Suite::Sharing => "sharing: nodes that die and stand still",
             Suite::Worlds => "simulation: worlds that go wrong",
         }
     }
@@ -141,9 +145,9 @@ fn seen_by(defect: Defect) -> Suite {
         SyncErrorIgnored | SyncRetried => Suite::FailingCalls,
         NoLookAhead => Suite::BitFlips,
         AppendAnywhere => Suite::Folder,
-        AnswersBeforeSync | ConflictIgnored | ChainIgnored | StampsBelieved | StaleReads | NobodyIsDead => {
-            Suite::Worlds
-        }
+        // Simulated worlds see it too, after up to some minutes.
+        NobodyIsDead => Suite::Sharing,
+        AnswersBeforeSync | ConflictIgnored | ChainIgnored | StampsBelieved | StaleReads => Suite::Worlds,
     }
 }
 
@@ -251,7 +255,7 @@ fn build() -> Result<Tests, String> {
     let mut built = BTreeMap::new();
     let engine_tests = ["--test", "judge", "--test", "small_scope", "--test", "codec"];
     build_tests(&["maitred-engine"], &engine, &engine_tests, &mut built)?;
-    let others = ["--lib", "--test", "conformance", "--test", "simulate"];
+    let others = ["--lib", "--test", "conformance", "--test", "sharing", "--test", "simulate"];
     build_tests(&["maitred-journal", "maitred-simulator"], planted, &others, &mut built)?;
     Ok(Tests { built })
 }
