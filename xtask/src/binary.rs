@@ -14,10 +14,15 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// A `cargo` at the root of the repository, the same that started this.
+/// A `cargo` at the root of the repository, the same that started this. It is not told of what cargo tells this task
+/// runner of itself: build scripts that look at it, such as ring's, would run again, and all behind them be built anew.
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
+        command.env_remove(name);
+    }
     command
 }
 
