@@ -21,14 +21,9 @@ use self::{
 
 /// Run when they are named: not yet seen to pass in one go on a clean machine.
 const BY_NAME: &[&str] = &[
-    "small-scope",
-    "simulate",
     "see",
-    "sdk",
     "workflows",
     "workflows-postgres",
-    "studio",
-    "examples",
     "front-page",
     "runs",
     "runs-see",
