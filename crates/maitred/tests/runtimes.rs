@@ -138,6 +138,7 @@ fn near_what_was_held_is_still_held_when_the_folder_is_opened_again() {
         let waiting = tokio::spawn(async move { dropped.await.map(drop) });
         tokio::time::sleep(Duration::from_millis(50)).await;
         waiting.abort();
+        assert!(waiting.await.unwrap_err().is_cancelled(), "it has gone before the close");
         assert!(maitred.close(Duration::from_secs(5)).await.is_empty());
 
         let again = Maitred::open(folder.path()).await.unwrap();
