@@ -12,7 +12,7 @@ use maitred_bench::{
     scene::Scene,
 };
 
-/// What programs that count allocations in microseconds use, the server among them.
+/// The server's, so that the library near and the engine are measured with what the server runs on.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
