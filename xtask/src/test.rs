@@ -24,6 +24,7 @@ const BY_NAME: &[&str] = &[
     "see",
     "workflows",
     "workflows-postgres",
+    "studio",
     "front-page",
     "runs",
     "runs-see",
