@@ -67,6 +67,7 @@ test("by keyboard alone", async ({ page, server }) => {
   await expect(dialog).toBeHidden();
   await expect(row(page, "invoice 2041")).toBeFocused();
   await page.keyboard.press("r");
+  await expect(dialog.getByRole("button", { name: "Keep" })).toBeFocused();
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Shift+Tab");
   await expect(dialog.getByLabel("Reason")).toBeFocused();
