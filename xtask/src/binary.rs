@@ -26,6 +26,13 @@ pub fn cargo() -> Command {
     command
 }
 
+/// This task runner with another task.
+pub fn this(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
 /// An `npm` in a folder of the repository.
 pub fn npm(folder: &str) -> Command {
     let mut command = Command::new("npm");

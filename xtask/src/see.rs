@@ -9,7 +9,6 @@
 
 use std::{
     collections::BTreeMap,
-    env,
     fmt::Write as _,
     io::Read,
     path::{Path, PathBuf},
@@ -201,7 +200,7 @@ pub fn run(options: Options) -> Result<(), String> {
         table.add(defect.name(), suite.what(), &ended, ended.failed, options.verbose);
     }
     for (defect, task, words) in SLOW.iter().filter(|_| options.all) {
-        let ended = wait(this(task), Duration::from_secs(600))?;
+        let ended = wait(binary::this(task), Duration::from_secs(600))?;
         let is_seen = ended.failed && ended.output.contains(words);
         table.add(defect, &format!("cargo xtask {}", task[0]), &ended, is_seen, options.verbose);
     }
@@ -341,13 +340,6 @@ fn read(from: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> 
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
-}
-
-/// This task runner with another task.
-fn this(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
-    command.args(arguments).current_dir(binary::root());
-    command
 }
 
 #[cfg(test)]

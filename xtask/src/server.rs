@@ -3,7 +3,6 @@
 use std::{
     fs::{self, File, OpenOptions},
     io,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
@@ -13,6 +12,7 @@ use maitred::{
     Far, FarOptions,
     api::{Call, Context},
 };
+use maitred_testbed::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -181,13 +181,4 @@ async fn get(port: u16, path: &str) -> io::Result<String> {
 
 fn in_folder(folder: &Path, error: &io::Error) -> String {
     format!("{}: {error}", folder.display())
-}
-
-/// A port to listen on. Not one of those the kernel gives to connections that go out: while the server is down, one
-/// of the callers that try again and again could be given it, and the server could not come back.
-pub fn free_port() -> Result<u16, String> {
-    let first = std::process::id() % 10_000;
-    let mut ports = (0..1_000).map(|step| 20_000 + ((first + step * 7) % 10_000) as u16);
-    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
-    free.ok_or_else(|| "no port between 20000 and 29999 is free".to_owned())
 }

@@ -1,6 +1,6 @@
 //! The parts of a soak: each a command of this repository in its long form, and which of its lines are its result.
 
-use std::{env, process::Command};
+use std::process::Command;
 
 use super::load;
 use crate::{binary, test::watched};
@@ -65,7 +65,9 @@ pub fn names() -> clap::builder::PossibleValuesParser {
 fn simulate(lengths: &Lengths) -> Ended {
     // What was met, line by line, is the result.
     let hours = format!("--hours={}", lengths.hours);
-    shown(this(&["simulate", &hours]), |line| line.starts_with("seeds from") || line.starts_with("  "))
+    shown(binary::this(&["simulate", &hours]), |line| {
+        line.starts_with("seeds from") || line.starts_with("  ")
+    })
 }
 
 fn small_scope(lengths: &Lengths) -> Ended {
@@ -98,7 +100,7 @@ fn bit_flips(_: &Lengths) -> Ended {
 
 fn kill(lengths: &Lengths) -> Ended {
     let rounds = format!("--rounds={}", lengths.of(500));
-    shown(this(&["kill", &rounds]), |line| line.starts_with("killed") || line.contains("seed"))
+    shown(binary::this(&["kill", &rounds]), |line| line.starts_with("killed") || line.contains("seed"))
 }
 
 fn nodes_postgres(lengths: &Lengths) -> Ended {
@@ -114,25 +116,27 @@ fn nodes(on: &str, lengths: &Lengths) -> Ended {
     let (on, minutes) = (format!("--on={on}"), format!("--minutes={}", lengths.of(10)));
     let is_result =
         |line: &str| line.contains("calls judged") || line.contains("seed") || line.contains("trouble");
-    shown(this(&["nodes", &on, &minutes]), is_result)
+    shown(binary::this(&["nodes", &on, &minutes]), is_result)
 }
 
 fn upgrade(_: &Lengths) -> Ended {
-    shown(this(&["nodes", "--upgrade"]), |line| line.contains("calls judged") || line.contains("seed"))
+    shown(binary::this(&["nodes", "--upgrade"]), |line| {
+        line.contains("calls judged") || line.contains("seed")
+    })
 }
 
 fn runs(lengths: &Lengths) -> Ended {
     let (runs, kills) = (format!("--runs={}", lengths.of(200)), format!("--kills={}", lengths.of(30)));
-    shown(this(&["workflows", &runs, &kills]), |line| line.contains("calls") || line.contains("seed"))
+    shown(binary::this(&["workflows", &runs, &kills]), |line| line.contains("calls") || line.contains("seed"))
 }
 
 fn demo(lengths: &Lengths) -> Ended {
     let records = format!("--records={}", lengths.of(20_000));
-    shown(this(&["demo", &records]), |line| line.contains("so") || line.contains("seed"))
+    shown(binary::this(&["demo", &records]), |line| line.contains("so") || line.contains("seed"))
 }
 
 fn see(_: &Lengths) -> Ended {
-    shown(this(&["see", "--all"]), |line| line.ends_with(" s") || line.contains("planted defects"))
+    shown(binary::this(&["see", "--all"]), |line| line.ends_with(" s") || line.contains("planted defects"))
 }
 
 fn bounds(_: &Lengths) -> Ended {
@@ -190,11 +194,4 @@ fn lines(output: &str, is_result: impl Fn(&str) -> bool) -> Vec<String> {
 fn last(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     lines[lines.len().saturating_sub(30)..].join("\n")
-}
-
-/// This task runner with another task.
-fn this(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
-    command.args(arguments).current_dir(binary::root());
-    command
 }

@@ -1,7 +1,6 @@
 //! The steps, and how each is run.
 
 use std::{
-    env,
     io::{self, BufRead, BufReader, Read, Write},
     process::{Command, Stdio},
     thread,
@@ -159,11 +158,12 @@ fn small_scope() -> Result<Tally, Failure> {
 }
 
 fn simulate() -> Result<Tally, Failure> {
-    one(&mut this(&["simulate", "--seed=1", "--hours=30"]))
+    one(&mut binary::this(&["simulate", "--seed=1", "--hours=30"]))
 }
 
 fn see() -> Result<Tally, Failure> {
-    let (is_success, output) = watched(&mut this(&["see"])).map_err(|error| failed(error.to_string()))?;
+    let (is_success, output) =
+        watched(&mut binary::this(&["see"])).map_err(|error| failed(error.to_string()))?;
     let seen = output.lines().find_map(|line| line.strip_suffix(" planted defects, each seen"));
     match seen.and_then(|seen| seen.parse().ok()).filter(|_| is_success) {
         Some(seen) => Ok(Tally::passed(seen)),
@@ -224,7 +224,7 @@ fn docs() -> Result<Tally, Failure> {
 fn demo() -> Result<Tally, Failure> {
     let short =
         ["demo", "--records=2000", "--workers=8", "--at-once=12", "--server-kills=3", "--worker-kills=3"];
-    one(&mut this(&short))
+    one(&mut binary::this(&short))
 }
 
 fn demo_sees() -> Result<Tally, Failure> {
@@ -237,15 +237,15 @@ fn demo_sees() -> Result<Tally, Failure> {
         "--worker-kills=0",
         "--unguarded",
     ];
-    must_see(this(&planted), "every call at the partner was made under a slot, one each: NOT so")
+    must_see(binary::this(&planted), "every call at the partner was made under a slot, one each: NOT so")
 }
 
 fn kill() -> Result<Tally, Failure> {
-    one(&mut this(&["kill", "--rounds=40"]))
+    one(&mut binary::this(&["kill", "--rounds=40"]))
 }
 
 fn kill_sees() -> Result<Tally, Failure> {
-    must_see(this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
+    must_see(binary::this(&["kill", "--rounds=2", "--lose"]), "lost or changed")
 }
 
 /// Beside the task runner, so that only the server is compiled once more, with its feature.
@@ -256,7 +256,7 @@ fn hosted() -> Result<Tally, Failure> {
 }
 
 fn runs() -> Result<Tally, Failure> {
-    one(&mut this(&["workflows", "--runs=20", "--kills=4"]))
+    one(&mut binary::this(&["workflows", "--runs=20", "--kills=4"]))
 }
 
 /// Those tests of the library that its feature adds. Beside the task runner, so that what both need has the same
@@ -269,39 +269,32 @@ fn runs_postgres() -> Result<Tally, Failure> {
 }
 
 fn runs_see() -> Result<Tally, Failure> {
-    must_see(this(&["workflows", "--runs=20", "--kills=1", "--wide"]), "calls went on at once")
+    must_see(binary::this(&["workflows", "--runs=20", "--kills=1", "--wide"]), "calls went on at once")
 }
 
 fn nodes() -> Result<Tally, Failure> {
-    let mut tally = one(&mut this(&["nodes", "--seconds=30"]))?;
-    tally.add(one(&mut this(&["nodes", "--seconds=30"]))?);
+    let mut tally = one(&mut binary::this(&["nodes", "--seconds=30"]))?;
+    tally.add(one(&mut binary::this(&["nodes", "--seconds=30"]))?);
     Ok(tally)
 }
 
 fn nodes_see() -> Result<Tally, Failure> {
-    must_see(this(&["nodes", "--seconds=3", "--split"]), "no one limiter could have answered this")
+    must_see(binary::this(&["nodes", "--seconds=3", "--split"]), "no one limiter could have answered this")
 }
 
 fn nodes_nats() -> Result<Tally, Failure> {
-    one(&mut this(&["nodes", "--on=nats", "--seconds=30"]))
+    one(&mut binary::this(&["nodes", "--on=nats", "--seconds=30"]))
 }
 
 fn nodes_nats_see() -> Result<Tally, Failure> {
     must_see(
-        this(&["nodes", "--on=nats", "--seconds=3", "--split"]),
+        binary::this(&["nodes", "--on=nats", "--seconds=3", "--split"]),
         "no one limiter could have answered this",
     )
 }
 
 fn upgrade() -> Result<Tally, Failure> {
-    one(&mut this(&["nodes", "--upgrade"]))
-}
-
-/// This task runner with another task.
-fn this(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env::current_exe().unwrap_or_else(|_| "xtask".into()));
-    command.args(arguments).current_dir(binary::root());
-    command
+    one(&mut binary::this(&["nodes", "--upgrade"]))
 }
 
 pub fn failed(why: String) -> Failure {

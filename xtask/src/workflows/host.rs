@@ -7,11 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use maitred_testbed::free_port;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use super::in_folder;
-use crate::server::free_port;
 
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
