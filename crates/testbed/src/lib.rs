@@ -13,12 +13,14 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod authority;
 pub mod history;
 mod nats;
 mod network;
 mod ports;
 mod postgres;
 
+pub use authority::authority;
 pub use nats::{Nats, NatsCluster, NatsOptions};
 pub use network::{Cut, Network};
 pub use ports::free_port;

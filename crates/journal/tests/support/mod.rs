@@ -2,16 +2,14 @@
 
 use std::fs;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use maitred_testbed::authority;
+use rcgen::{CertificateParams, KeyPair};
 use tempfile::TempDir;
 
 /// An authority in `ca.pem`, and by it a certificate and a key for one name, in `server.pem` and `server.key`.
 pub fn certificates(name: &str) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut authority = CertificateParams::new(Vec::new()).expect("parameters");
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority =
-        CertifiedIssuer::self_signed(authority, KeyPair::generate().expect("a key")).expect("an authority");
+    let authority = authority().expect("an authority");
     let key = KeyPair::generate().expect("a key");
     let own = CertificateParams::new(vec![name.to_owned()]).expect("parameters");
     let own = own.signed_by(&key, &authority).expect("a certificate");

@@ -12,7 +12,8 @@ use std::{
 use axum::serve::Listener;
 use maitred_api::SlotState;
 use maitred_server::callbacks::{Network, TargetFields};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use maitred_testbed::authority;
+use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use rustls::{
     ServerConfig,
     crypto::ring,
@@ -27,18 +28,14 @@ use crate::app::{App, Reply, Rig, eventually, target};
 /// Somebody who makes certificates, and the file with the root that says so.
 struct Maker {
     root: NamedTempFile,
-    issuer: Issuer<'static, KeyPair>,
+    issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Maker {
     fn new() -> Maker {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, "the maker");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let mut root = NamedTempFile::new().unwrap();
-        root.write_all(params.self_signed(&key).unwrap().pem().as_bytes()).unwrap();
-        Maker { root, issuer: Issuer::new(params, key) }
+        let (mut root, issuer) = (NamedTempFile::new().unwrap(), authority().unwrap());
+        root.write_all(issuer.pem().as_bytes()).unwrap();
+        Maker { root, issuer }
     }
 
     /// For whoever is called this.

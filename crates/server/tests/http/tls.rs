@@ -12,7 +12,8 @@ use std::{
 use maitred::{Far, FarOptions};
 use maitred_api::{AcquireFields, Answer, Call, ConfirmMode, Context, Problem, Reason, SlotState};
 use maitred_server::tls::{Certificates, TlsError};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use maitred_testbed::authority;
+use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use tempfile::TempDir;
 
 use crate::{
@@ -25,18 +26,14 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Somebody who makes certificates, and the folder they lie in.
 struct Maker {
     folder: TempDir,
-    issuer: Issuer<'static, KeyPair>,
+    issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl Maker {
     fn new() -> Maker {
-        let key = KeyPair::generate().unwrap();
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(DnType::CommonName, "the maker");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("ca.pem"), params.self_signed(&key).unwrap().pem()).unwrap();
-        Maker { folder, issuer: Issuer::new(params, key) }
+        let (folder, issuer) = (tempfile::tempdir().unwrap(), authority().unwrap());
+        fs::write(folder.path().join("ca.pem"), issuer.pem()).unwrap();
+        Maker { folder, issuer }
     }
 
     fn file(&self, name: &str) -> PathBuf {
