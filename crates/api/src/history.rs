@@ -40,6 +40,13 @@ pub struct EndedSlot {
     pub revision: u64,
 }
 
+impl EndedSlot {
+    /// Whether this was the end of a wait that somebody may have to be told of. Of a run that was ended nobody waits.
+    pub fn ended_a_wait(&self) -> bool {
+        matches!(self.was.as_str(), "queued" | "reserved") && self.state != SlotState::RunEnded
+    }
+}
+
 /// Which acts are wanted: those that fit everything that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema, IntoParams)]
 #[into_params(parameter_in = Query)]

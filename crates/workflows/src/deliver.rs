@@ -189,10 +189,8 @@ async fn waits_that_ended(maitred: Maitred) -> Vec<Notice> {
     Vec::new()
 }
 
-/// Of a run that was ended nobody waits any more.
 fn ended_wait(end: &EndedSlot) -> Option<Notice> {
-    let was_waiting = matches!(end.was.as_str(), "queued" | "reserved") && end.state != SlotState::RunEnded;
-    let ticket = Ticket::of_slot(&end.slot).filter(|_| was_waiting)?;
+    let ticket = Ticket::of_slot(&end.slot).filter(|_| end.ended_a_wait())?;
     Some(notice(&ticket, &end.limits.first()?.limit))
 }
 

@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use maitred_api::{Answer, Call, EndedSlot, HistoryAnswer, SlotState};
+use maitred_api::{Answer, Call, EndedSlot, HistoryAnswer};
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep},
@@ -72,10 +72,9 @@ async fn page(ways: &Ways, before: Option<String>, revision: u64) -> Option<Hist
     }
 }
 
-/// An end that ended a wait, of a run that an app may have. Of a run that was ended nobody waits any more.
+/// An end that ended a wait, of a run that an app may have.
 fn about(ways: &Ways, end: &EndedSlot) -> Option<About> {
-    let was_waiting = matches!(end.was.as_str(), "queued" | "reserved") && end.state != SlotState::RunEnded;
-    let run = end.run.clone().filter(|run| was_waiting && ways.apps_of(run).next().is_some())?;
+    let run = end.run.clone().filter(|run| end.ended_a_wait() && ways.apps_of(run).next().is_some())?;
     Some(About { slot: end.slot.clone(), limit: end.limits.first()?.limit.clone(), run })
 }
 

@@ -223,12 +223,13 @@ impl<R> InFlight<R> {
         };
         commands.iter().zip(&mut self.callers)
     }
+}
 
-    fn into_pending(self) -> Vec<Pending<R>> {
-        let Body::Batch(batch) = self.entry.body else { return Vec::new() };
-        let pairs = batch.commands.into_iter().zip(self.callers);
-        pairs.map(|(command, caller)| Pending { command, caller }).collect()
-    }
+/// The commands of a record with those who asked for them.
+fn paired<R>(entry: Entry, callers: Vec<Caller<R>>) -> Vec<Pending<R>> {
+    let Body::Batch(batch) = entry.body else { return Vec::new() };
+    let pairs = batch.commands.into_iter().zip(callers);
+    pairs.map(|(command, caller)| Pending { command, caller }).collect()
 }
 
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use maitred_planted::{Defect, has};
 
 use super::{
     Caller, Effect, FULL_PAUSE_MS, InFlight, Pending, Phase, RECORD_COMMANDS_MAX, Sequencer, WRITTEN_SYNC_MS,
+    paired,
     settling::{is_end_of_line, slot_unknown, storage_full},
 };
 use crate::local::{
@@ -110,7 +111,7 @@ impl<R> Sequencer<R> {
     /// Nothing was written. What gives back is tried once more by itself, the rest is refused. If nothing at all has
     /// room, the node pauses; that a caller has gone or waits no more is then said when there is room again.
     fn refuse_what_takes(&mut self, clocks: Clocks, flight: InFlight<R>, effects: &mut Vec<Effect<R>>) {
-        let waiting = flight.into_pending();
+        let waiting = paired(flight.entry, flight.callers);
         let alone = waiting.iter().all(|pending| self.gives_back(&pending.command));
         self.full_until = alone.then_some(clocks.boot + FULL_PAUSE_MS);
         let mut kept = Vec::new();
@@ -208,14 +209,7 @@ impl<R> Sequencer<R> {
         let taken = self.follower.take_decoded(record, entry, each);
         match taken {
             // The journal took it, but it did not follow the head: propose its commands again.
-            Ok(applied) if applied.void => {
-                let flight = InFlight {
-                    entry: entry.clone(),
-                    bytes: record.bytes.clone(),
-                    callers: callers.collect(),
-                };
-                self.put_back(flight.into_pending());
-            }
+            Ok(applied) if applied.void => self.put_back(paired(entry.clone(), callers.collect())),
             Ok(applied) => {
                 let just_now = stamped.is_some_and(|stamp| stamp.at == applied.at);
                 self.time.saw(applied.at, clocks, just_now);
@@ -298,7 +292,7 @@ impl<R> Sequencer<R> {
         }
         match flight {
             // Its place is taken by another's record: it can never land there.
-            Some(flight) if found => self.put_back(flight.into_pending()),
+            Some(flight) if found => self.put_back(paired(flight.entry, flight.callers)),
             // Its place is still free: the same bytes at the same place either land or conflict.
             Some(flight) => {
                 effects.push(Effect::Append { after: self.follower.head(), bytes: flight.bytes.clone() });
