@@ -24,8 +24,6 @@ const BY_NAME: &[&str] = &[
     "see",
     "workflows",
     "workflows-postgres",
-    "studio",
-    "front-page",
     "runs",
     "runs-see",
     "runs-postgres",
