@@ -42,6 +42,9 @@ fn names() -> clap::builder::PossibleValuesParser {
     clap::builder::PossibleValuesParser::new(Defect::ALL.iter().map(|defect| defect.name()))
 }
 
+/// The unit tests of the journal.
+const JOURNAL: &str = "journal/maitred_journal";
+
 /// A test that hunts faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Suite {
@@ -69,30 +72,29 @@ impl Suite {
         Suite::Worlds,
     ];
 
-    /// The test executable, the test in it, and how much of it: enough to see, without a defect soon over.
+    /// The folder and name of the test executable, the test in it, and how much of it: enough to see, without a defect
+    /// soon over.
     fn test(self) -> (&'static str, &'static str, &'static [(&'static str, &'static str)]) {
         match self {
-            Suite::Judge => ("judge", "engine_and_model_agree", &[("MAITRED_JUDGE_CASES", "20000")]),
-            Suite::SmallScope => {
-                ("small_scope", "every_state_of_a_small_world_is_sound", &[("MAITRED_STATES", "30000")])
+            Suite::Judge => {
+                ("engine/it", "judge::engine_and_model_agree", &[("MAITRED_JUDGE_CASES", "20000")])
             }
-            Suite::Codec => ("codec", "unknown_kinds_are_errors", &[]),
-            Suite::PowerCuts => {
-                ("maitred_journal", "local::tests::power_cut::every_cut_leaves_what_was_promised", &[])
+            Suite::SmallScope => (
+                "engine/it",
+                "small_scope::every_state_of_a_small_world_is_sound",
+                &[("MAITRED_STATES", "30000")],
+            ),
+            Suite::Codec => ("engine/it", "codec::unknown_kinds_are_errors", &[]),
+            Suite::PowerCuts => (JOURNAL, "local::tests::power_cut::every_cut_leaves_what_was_promised", &[]),
+            Suite::FailingCalls => {
+                (JOURNAL, "local::tests::failing_calls::no_failing_call_loses_what_was_promised", &[])
             }
-            Suite::FailingCalls => (
-                "maitred_journal",
-                "local::tests::failing_calls::no_failing_call_loses_what_was_promised",
-                &[],
-            ),
-            Suite::BitFlips => (
-                "maitred_journal",
-                "local::tests::bit_flips::an_attested_journal_loses_nothing_to_a_flipped_bit",
-                &[],
-            ),
-            Suite::Folder => ("conformance", "local_on_a_simulated_disk", &[]),
-            Suite::Sharing => ("sharing", "a_silent_node_loses_its_lines", &[]),
-            Suite::Worlds => ("simulate", "worlds_hold", &[("MAITRED_HOURS", "30")]),
+            Suite::BitFlips => {
+                (JOURNAL, "local::tests::bit_flips::an_attested_journal_loses_nothing_to_a_flipped_bit", &[])
+            }
+            Suite::Folder => ("journal/it", "conformance::local_on_a_simulated_disk", &[]),
+            Suite::Sharing => ("simulator/it", "sharing::a_silent_node_loses_its_lines", &[]),
+            Suite::Worlds => ("simulator/it", "simulate::worlds_hold", &[("MAITRED_HOURS", "30")]),
         }
     }
 
@@ -243,7 +245,8 @@ impl Table {
     }
 }
 
-/// The test executables, built so that a defect can be planted, and where each runs.
+/// The test executables by their crate's folder and their name, built so that a defect can be planted, and where each
+/// runs.
 struct Tests {
     built: BTreeMap<String, (PathBuf, PathBuf)>,
 }
@@ -252,10 +255,9 @@ fn build() -> Result<Tests, String> {
     let planted = "maitred-planted/planted";
     let engine = format!("{planted},maitred-engine/check");
     let mut built = BTreeMap::new();
-    let engine_tests = ["--test", "judge", "--test", "small_scope", "--test", "codec"];
-    build_tests(&["maitred-engine"], &engine, &engine_tests, &mut built)?;
-    let others = ["--lib", "--test", "conformance", "--test", "sharing", "--test", "simulate"];
-    build_tests(&["maitred-journal", "maitred-simulator"], planted, &others, &mut built)?;
+    build_tests(&["maitred-engine"], &engine, &["--test", "it"], &mut built)?;
+    let others = ["maitred-journal", "maitred-simulator"];
+    build_tests(&others, planted, &["--lib", "--test", "it"], &mut built)?;
     Ok(Tests { built })
 }
 
@@ -277,13 +279,14 @@ fn build_tests(
     Ok(())
 }
 
-/// The name of a test target, its executable, and the folder of its package.
+/// The folder and name of a test target, its executable, and the whole folder of its package.
 fn executable(line: &str) -> Option<(String, (PathBuf, PathBuf))> {
     let message: Value = serde_json::from_str(line).ok()?;
     let is_test = message["profile"]["test"].as_bool() == Some(true);
     let path = message["executable"].as_str().filter(|_| is_test)?;
     let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
-    Some((message["target"]["name"].as_str()?.to_owned(), (path.into(), folder.to_owned())))
+    let name = format!("{}/{}", folder.file_name()?.to_str()?, message["target"]["name"].as_str()?);
+    Some((name, (path.into(), folder.to_owned())))
 }
 
 struct Ended {
@@ -350,10 +353,10 @@ mod tests {
     fn only_tests_count() {
         let line = |is_test| {
             format!(
-                r#"{{"target":{{"name":"judge"}},"profile":{{"test":{is_test}}},"executable":"/t/judge-1","manifest_path":"/r/crates/engine/Cargo.toml"}}"#
+                r#"{{"target":{{"name":"it"}},"profile":{{"test":{is_test}}},"executable":"/t/it-1","manifest_path":"/r/crates/engine/Cargo.toml"}}"#
             )
         };
-        let expected = Some(("judge".to_owned(), ("/t/judge-1".into(), "/r/crates/engine".into())));
+        let expected = Some(("engine/it".to_owned(), ("/t/it-1".into(), "/r/crates/engine".into())));
         assert_eq!(executable(&line(true)), expected);
         assert_eq!(executable(&line(false)), None);
     }

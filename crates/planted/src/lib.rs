@@ -2,7 +2,7 @@
 //!
 //! # Worked example
 //! ```text
-//! MAITRED_PLANTED=barging cargo test -p maitred-engine -p maitred-planted --features maitred-planted/planted --test judge
+//! MAITRED_PLANTED=barging cargo test -p maitred-engine -p maitred-planted --features maitred-planted/planted --test it judge::
 //! ```
 //! runs the judge of the engine on an engine that grants a free slot past its queue. The judge must fail; `cargo xtask
 //! see` does this with every defect and the test that is to see it.

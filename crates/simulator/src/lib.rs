@@ -35,7 +35,7 @@ mod faults;
 mod invariants;
 mod jobs;
 mod journaling;
-#[path = "../../engine/tests/judge/commanded.rs"]
+#[path = "../../engine/tests/it/judge/commanded.rs"]
 #[allow(dead_code, reason = "the engine's own tests use more of it")]
 mod judge;
 mod mirror;

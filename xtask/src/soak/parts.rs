@@ -70,16 +70,19 @@ fn simulate(lengths: &Lengths) -> Ended {
     })
 }
 
+/// The engine looks at its whole state after every command.
+const CHECKED_ENGINE: [&str; 6] = ["--package", "maitred-engine", "--features", "check", "--test", "it"];
+
 fn small_scope(lengths: &Lengths) -> Ended {
     let states = lengths.of(1_000_000).to_string();
-    let check = ["--package", "maitred-engine", "--features", "check", "--test", "small_scope"];
-    tests(&check, &[], &[("MAITRED_STATES", &states)], |line| line.contains("states"))
+    tests(&CHECKED_ENGINE, &["small_scope::"], &[("MAITRED_STATES", &states)], |line| line.contains("states"))
 }
 
 fn judge(lengths: &Lengths) -> Ended {
     let cases = lengths.of(200_000).to_string();
-    let check = ["--package", "maitred-engine", "--features", "check", "--test", "judge"];
-    tests(&check, &[], &[("MAITRED_JUDGE_CASES", &cases)], |line| line.contains("cases met"))
+    tests(&CHECKED_ENGINE, &["judge::"], &[("MAITRED_JUDGE_CASES", &cases)], |line| {
+        line.contains("cases met")
+    })
 }
 
 fn power_cuts(lengths: &Lengths) -> Ended {
@@ -140,7 +143,7 @@ fn see(_: &Lengths) -> Ended {
 }
 
 fn bounds(_: &Lengths) -> Ended {
-    let target = ["--package", "maitred-engine", "--test", "full"];
+    let target = ["--package", "maitred-engine", "--test", "memory"];
     tests(&target, &["--ignored", "--test-threads=1"], &[], |line| line.contains("bytes each"))
 }
 

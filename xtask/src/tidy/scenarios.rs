@@ -5,7 +5,7 @@ use super::tree::Tree;
 
 const FOLDER: &str = "scenarios/";
 /// The tests that play every file of the folder: on the model, and on the real thing.
-const PLAYERS: [&str; 2] = ["crates/model/tests/scenarios/main.rs", "crates/server/tests/scenarios.rs"];
+const PLAYERS: [&str; 2] = ["crates/model/tests/it/scenarios.rs", "crates/server/tests/it/scenarios.rs"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut wrong = Vec::new();

@@ -1,0 +1,60 @@
+//! Probes and numbers.
+
+use super::support::rig;
+
+#[tokio::test]
+async fn probes() {
+    let rig = rig().await;
+    for path in ["/livez", "/healthz"] {
+        assert_eq!(rig.get(path).await.ok()["live"], true);
+    }
+    let ready = rig.get("/readyz").await.ok();
+    assert_eq!((&ready["ready"], &ready["draining"]), (&true.into(), &false.into()));
+    assert!(
+        ready["horizon"].is_u64() && ready["remembered_timed"].is_f64() && ready["remembered_other"].is_f64()
+    );
+}
+
+#[tokio::test]
+async fn numbers_have_no_words_of_callers_in_them() {
+    let rig = rig().await;
+    rig.get("/v1/limits/canary-1").await.refused(404, "limit_not_found");
+    rig.get("/canary-2").await.refused(404, "not_found");
+    rig.ask("CANARY", "/v1/limits", &["X-Canary: canary"], "").await.refused(405, "method_not_allowed");
+    let heard = rig.get("/metrics").await;
+    assert!(heard.field("content-type").unwrap().starts_with("application/openmetrics-text"));
+    for line in [
+        r#"maitred_http_requests_total{route="/v1/limits/{limit}",method="GET",status="404"} 1"#,
+        r#"maitred_http_requests_total{route="unmatched",method="GET",status="404"} 1"#,
+        r#"maitred_http_requests_total{route="/v1/limits",method="other",status="405"} 1"#,
+        r#"maitred_http_request_seconds_count{route="unmatched"} 1"#,
+        "maitred_http_open_requests 1",
+    ] {
+        assert!(heard.body.lines().any(|heard| heard == line), "{line} is missing in\n{}", heard.body);
+    }
+    assert!(!heard.body.to_lowercase().contains("canary"));
+    assert!(heard.body.contains("process_resident_memory_bytes "));
+}
+
+/// Every sample belongs to a declared family, and no series stands twice.
+#[tokio::test]
+async fn the_text_is_well_formed() {
+    let rig = rig().await;
+    rig.declare("voice", 2).await;
+    let text = rig.get("/metrics").await.body;
+    assert!(text.ends_with("\n# EOF\n") && text.matches("# EOF").count() == 1);
+    let families: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let mut seen = std::collections::HashSet::new();
+    for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let (series, number) = line.rsplit_once(' ').unwrap();
+        assert!(number.parse::<f64>().is_ok(), "{line}");
+        assert!(seen.insert(series), "{series} stands twice");
+        let name = series.split('{').next().unwrap();
+        let is_declared = families.iter().any(|family| {
+            let rest = name.strip_prefix(family);
+            rest.is_some_and(|rest| matches!(rest, "" | "_total" | "_bucket" | "_sum" | "_count" | "_info"))
+        });
+        assert!(is_declared, "{name} is not declared");
+    }
+}

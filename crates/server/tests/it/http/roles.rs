@@ -1,0 +1,205 @@
+//! Who may ask for what: every route, every role, prefixes of limits.
+
+use std::path::Path;
+
+use maitred_server::token::{Grant, Role, Tokens, kept};
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+
+use super::support::{Heard, Line, Rig, request, rig_with};
+
+const LIMIT: &str = r#"{"capacity":1,"max_hold":"10m"}"#;
+
+pub struct Bearer(pub String);
+
+impl Bearer {
+    pub fn of(folder: &Path, role: Role, limits: &[&str]) -> Bearer {
+        let limits: Vec<String> = limits.iter().map(|limit| (*limit).to_owned()).collect();
+        let name = format!("{}{}", role.as_str(), limits.len());
+        Bearer::with(folder, &name, Grant { role, limits, made_at: 1, ..Grant::anyone() })
+    }
+
+    pub fn with(folder: &Path, name: &str, grant: Grant) -> Bearer {
+        Bearer(format!("Authorization: Bearer {}", kept::create(folder, name, grant).unwrap()))
+    }
+
+    pub async fn ask(&self, rig: &Rig, method: &str, path: &str, body: &str) -> Heard {
+        rig.ask(method, path, &[&self.0], body).await
+    }
+
+    async fn status(&self, rig: &Rig, method: &str, path: &str) -> u16 {
+        let mut line = rig.line().await;
+        let body = if method == "GET" { "" } else { "{}" };
+        line.say(request(method, path, &[&self.0], body)).await;
+        let mut start = [0; 12]; // HTTP/1.1 200
+        line.0.read_exact(&mut start).await.unwrap();
+        std::str::from_utf8(&start[9..]).unwrap().parse().unwrap()
+    }
+}
+
+pub async fn guarded(folder: &Path) -> Rig {
+    let tokens = Tokens::open(None, Some(folder)).unwrap();
+    rig_with(|shared| {
+        shared.tokens = Some(tokens);
+        shared.manual_clock = false;
+    })
+    .await
+}
+
+/// A path with something in the place of each parameter, and the query that it cannot do without.
+fn filled(path: &str, operation: &Value) -> String {
+    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+    let mut filled = path.to_owned();
+    let mut query = Vec::new();
+    for parameter in &parameters {
+        let name = parameter["name"].as_str().unwrap();
+        match parameter["in"].as_str() {
+            Some("path") => filled = filled.replace(&format!("{{{name}}}"), "x"),
+            Some("query") if parameter["required"] == true => query.push(format!("{name}=x")),
+            _ => {}
+        }
+    }
+    if query.is_empty() { filled } else { format!("{filled}?{}", query.join("&")) }
+}
+
+#[tokio::test]
+async fn every_route_says_its_role_and_holds_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bearers =
+        [Role::Read, Role::Operate, Role::Admin].map(|role| (role, Bearer::of(folder.path(), role, &[])));
+    let rig = guarded(folder.path()).await;
+    let api: Value = serde_json::from_str(&maitred_server::http::openapi_json()).unwrap();
+    let mut seen = 0;
+    for (path, item) in api["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let said = operation["x-role"].as_str().unwrap_or_else(|| panic!("{method} {path} says no role"));
+            let (method, target) = (method.to_uppercase(), filled(path, operation));
+            if path == "/v1/clock" {
+                continue; // not of this server
+            }
+            for (role, bearer) in &bearers {
+                let status = bearer.status(&rig, &method, &target).await;
+                let may = said == "none" || *role >= Role::parse(said).unwrap();
+                assert_eq!(status == 403, !may, "{method} {target} says {said}; {role:?} got {status}");
+                assert_ne!(status, 401, "{method} {target}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 34, "{seen}");
+}
+
+#[tokio::test]
+async fn what_a_call_does_counts_beyond_its_route() {
+    let folder = tempfile::tempdir().unwrap();
+    let [read, operate, admin] =
+        [Role::Read, Role::Operate, Role::Admin].map(|role| Bearer::of(folder.path(), role, &[]));
+    let rig = guarded(folder.path()).await;
+    admin.ask(&rig, "PUT", "/v1/limits/voice", LIMIT).await.ok();
+    // A look that waits may confirm; whole keys are for admins.
+    read.ask(&rig, "GET", "/v1/slots/s?wait=1s", "").await.refused(403, "forbidden");
+    read.ask(&rig, "GET", "/v1/slots/s", "").await.ok();
+    for path in ["/v1/keys?reveal=true", "/v1/runs?reveal=true", "/v1/runs/r?reveal=true"] {
+        operate.ask(&rig, "GET", path, "").await.refused(403, "forbidden");
+        admin.ask(&rig, "GET", path, "").await.ok();
+    }
+    assert_eq!(read.status(&rig, "HEAD", "/v1/limits").await, 200);
+    let items = r#"{"items":[{"op":"limits"},{"op":"acquire","slot":"a","limit":"voice"},
+        {"op":"reset_rate","task":"t","key":"k"},{"op":"declare","name":"gpu","capacity":1,"max_hold":"1m"},
+        {"op":"slot","slot":"a"}]}"#;
+    let statuses = async |bearer: &Bearer| {
+        let results = bearer.ask(&rig, "POST", "/v1/batch", items).await.ok();
+        let results = results["results"].as_array().unwrap().clone();
+        results.iter().map(|result| result["status"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(statuses(&read).await, [200, 403, 403, 403, 200]);
+    assert_eq!(statuses(&operate).await, [200, 200, 403, 403, 200]);
+    assert_eq!(statuses(&admin).await, [200; 5]);
+}
+
+#[tokio::test]
+async fn prefixes_bound_what_is_done_and_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Operate, &["voice-"]);
+    let bounded_admin = Bearer::of(folder.path(), Role::Admin, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["voice-calls", "gpu"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+        let fields = format!(r#"{{"slot":"s-{limit}","limit":"{limit}","run":"r","label":"l"}}"#);
+        admin.ask(&rig, "POST", "/v1/slots", &fields).await.ok();
+    }
+    let both = r#"{"slot":"both","limits":[{"limit":"gpu"},{"limit":"voice-calls"}]}"#;
+    for (method, path, body) in [
+        ("GET", "/v1/limits/gpu", ""),
+        ("GET", "/v1/limits/gpu/slots", ""),
+        ("GET", "/v1/limits/gpu/history", ""),
+        ("GET", "/v1/events?limit=gpu", ""),
+        ("GET", "/v1/slots/s-gpu", ""),
+        ("PUT", "/v1/limits/gpu/pause", ""),
+        ("PUT", "/v1/limits/gpu/capacity", r#"{"capacity":5}"#),
+        ("POST", "/v1/slots", r#"{"slot":"n","limit":"gpu"}"#),
+        ("POST", "/v1/slots", both),
+        ("POST", "/v1/slots/s-gpu/release", ""),
+        ("POST", "/v1/runs/r/end", r#"{"status":"succeeded"}"#),
+    ] {
+        bounded.ask(&rig, method, path, body).await.refused(403, "forbidden");
+    }
+    bounded_admin.ask(&rig, "PUT", "/v1/limits", r#"{"limits":[]}"#).await.refused(403, "forbidden");
+    bounded_admin.ask(&rig, "PUT", "/v1/limits/gpu", LIMIT).await.refused(403, "forbidden");
+    bounded_admin.ask(&rig, "PUT", "/v1/limits/voice-mail", LIMIT).await.ok();
+
+    let numbers = bounded.ask(&rig, "GET", "/metrics", "").await.body;
+    assert!(
+        numbers.contains("limit=\"voice-calls\"") && numbers.contains("# TYPE maitred_limit_slots"),
+        "{numbers}"
+    );
+    assert!(!numbers.contains("gpu") && numbers.ends_with("# EOF\n"), "{numbers}");
+    assert!(admin.ask(&rig, "GET", "/metrics", "").await.body.contains("limit=\"gpu\""));
+    let limits = bounded.ask(&rig, "GET", "/v1/limits", "").await.ok();
+    assert!(!limits.to_string().contains("gpu"), "{limits}");
+    let explained = bounded.ask(&rig, "GET", "/v1/explain?what=r", "").await.ok();
+    assert!(
+        !explained.to_string().contains("gpu") && explained.to_string().contains("s-voice"),
+        "{explained}"
+    );
+    let run = bounded.ask(&rig, "GET", "/v1/runs/r", "").await.ok();
+    assert_eq!(run["slots"].as_array().map(Vec::len), Some(1));
+    let found = async |query: &str| {
+        let answer = bounded.ask(&rig, "GET", &format!("/v1/runs?{query}"), "").await.ok();
+        answer["runs"].as_array().map(Vec::len)
+    };
+    assert_eq!((found("text=voice-c").await, found("text=gpu").await), (Some(1), Some(0)), "searched unseen");
+    bounded.ask(&rig, "GET", "/v1/runs?limit=gpu", "").await.refused(403, "forbidden");
+    bounded.ask(&rig, "PUT", "/v1/limits/voice-calls/pause", "").await.ok();
+    let released = bounded.ask(&rig, "POST", "/v1/slots/s-voice-calls/release", "").await.ok();
+    assert_eq!(released["released"], true);
+}
+
+#[tokio::test]
+async fn events_of_other_limits_are_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Read, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["voice-calls", "gpu"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+    }
+    let mut stream = rig.line().await;
+    stream.say(request("GET", "/v1/events", &[&bounded.0], "")).await;
+    let mut told = Vec::new();
+    read_until(&mut stream, &mut told, "event: snapshot").await;
+    for (slot, limit) in [("s-gpu", "gpu"), ("s-voice", "voice-calls")] {
+        let fields = format!(r#"{{"slot":"{slot}","limit":"{limit}","confirm":"auto"}}"#);
+        admin.ask(&rig, "POST", "/v1/slots", &fields).await.ok();
+    }
+    read_until(&mut stream, &mut told, "slot_granted").await;
+    let told = String::from_utf8_lossy(&told);
+    assert!(told.contains("s-voice") && !told.contains("gpu"), "{told}");
+}
+
+pub async fn read_until(stream: &mut Line, told: &mut Vec<u8>, text: &str) {
+    while !String::from_utf8_lossy(told).contains(text) {
+        assert!(stream.0.read_buf(told).await.unwrap() > 0, "it ended before {text}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The simulated world, and what it has found.
+
+mod sequencer;
+mod sharing;
+mod simulate;
