@@ -2,6 +2,7 @@
 
 mod arrows;
 mod commands;
+mod executables;
 mod features;
 mod functions;
 mod invariants;
@@ -35,6 +36,7 @@ const CHECKS: &[Check] = &[
     Check { name: "links and paths in documents lead somewhere", run: links::check },
     Check { name: "commands and settings in documents exist", run: commands::check },
     Check { name: "nothing is compiled twice for a feature", run: features::check },
+    Check { name: "a crate has one executable of tests, and no test is in none", run: executables::check },
     Check { name: "every scenario is played and expects something", run: scenarios::check },
     Check { name: "every invariant names a check that exists", run: invariants::check },
 ];
