@@ -136,7 +136,7 @@ impl Server {
     }
 
     async fn until_ready(&mut self, since: Instant) -> Result<(), String> {
-        let question = Call::Limits { after: None, most: Some(1) };
+        let question = Call::Limits { after: None, most: Some(1), prefixes: Vec::new() };
         loop {
             let Err(problem) = self.far.call(&Context::default(), question.clone()).await else {
                 return Ok(());

@@ -75,6 +75,10 @@ pub enum Call {
         after: Option<String>,
         #[serde(default)]
         most: Option<u32>,
+        /// Only limits whose names begin with one of these are listed; all, if there are none. The server sets it, from
+        /// the token.
+        #[serde(skip)]
+        prefixes: Vec<String>,
     },
     Limit {
         limit: String,

@@ -95,6 +95,13 @@ pub struct AuditEntry {
     pub revision: u64,
 }
 
+impl AuditEntry {
+    /// Whether it is about a rate, and not about a limit.
+    pub fn is_of_a_rate(&self) -> bool {
+        self.act == "rate_reset"
+    }
+}
+
 /// How far the history reaches. It is filled behind the journal and bounded by age and rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reach {

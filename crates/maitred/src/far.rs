@@ -221,14 +221,18 @@ impl Far {
 }
 
 fn parse_url(text: &str) -> Result<Url, Problem> {
-    let bad = |why: &str| {
-        let allowed = "allowed: http://HOST:PORT or https://HOST:PORT";
-        Problem::new(
-            Reason::InvalidArgument,
-            format!("server URL \"{}\" {why}; {allowed}", text.escape_debug()),
-        )
+    let bad = |why: &str| match text.contains('@') {
+        true => with_login(),
+        false => {
+            let allowed = "allowed: http://HOST:PORT or https://HOST:PORT";
+            let message = format!("server URL \"{}\" {why}; {allowed}", text.escape_debug());
+            Problem::new(Reason::InvalidArgument, message)
+        }
     };
     let mut url = Url::parse(text).map_err(|error| bad(&format!("cannot be read ({error})")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(with_login());
+    }
     match url.scheme() {
         "http" if url.has_host() => {}
         "https" if url.has_host() && cfg!(feature = "tls") => {}
@@ -238,6 +242,13 @@ fn parse_url(text: &str) -> Result<Url, Problem> {
     url.set_query(None);
     url.set_fragment(None);
     Ok(url)
+}
+
+/// The URL stands in messages and in logs, so it is not repeated.
+fn with_login() -> Problem {
+    let message = "the server URL has a user name or a password in it; a server is told a token, and nothing else: \
+                   give it by --token-file, MAITRED_TOKEN or the options of the library";
+    Problem::new(Reason::InvalidArgument, message)
 }
 
 fn is_loopback(url: &Url) -> bool {

@@ -135,7 +135,7 @@ impl Maitred {
     pub async fn limits(&self) -> Result<Vec<LimitInfo>, Problem> {
         let (mut limits, mut after) = (Vec::new(), None);
         loop {
-            match self.call(Call::Limits { after, most: Some(PAGE) }).await? {
+            match self.call(Call::Limits { after, most: Some(PAGE), prefixes: Vec::new() }).await? {
                 Answer::Limits(page) => {
                     limits.extend(page.limits);
                     after = page.next;

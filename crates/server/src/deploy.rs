@@ -48,7 +48,7 @@ pub async fn limits(client: &Client, context: &Context) -> Result<Vec<LimitInfo>
     let mut all = Vec::new();
     let mut after = None;
     loop {
-        let answer = client.call(context, Call::Limits { after, most: None }).await?;
+        let answer = client.call(context, Call::Limits { after, most: None, prefixes: Vec::new() }).await?;
         let Answer::Limits(page) = answer else {
             return Err(Problem::new(
                 Reason::Internal,

@@ -5,7 +5,7 @@ mod browser;
 mod files;
 mod supervisor;
 
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use maitred::{
     Client,
@@ -45,7 +45,7 @@ pub struct ServeOptions {
     /// A journal that several servers share, in place of one in the folder: postgres://USER@HOST/DATABASE or
     /// nats://HOST,HOST,HOST/STREAM. Servers are added by starting them with the same URL; each answers every call
     #[arg(long, value_name = "URL", env = "MAITRED_JOURNAL", hide_env_values = true)]
-    pub journal: Option<String>,
+    pub journal: Option<JournalUrl>,
     /// Take a shared journal although its store is set up so that it may lose what it acknowledged; readiness says so
     #[arg(long, requires = "journal")]
     pub accept_weaker_durability: bool,
@@ -87,6 +87,22 @@ pub struct ServeOptions {
     /// What to log: error, warn, info, debug, trace, or a filter such as info,maitred=debug
     #[arg(long, value_name = "FILTER", env = "MAITRED_LOG", default_value = "info")]
     pub log: String,
+}
+
+/// The URL of a shared journal. It may hold a password, so it is never shown.
+#[derive(Clone)]
+pub struct JournalUrl(String);
+
+impl From<String> for JournalUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl fmt::Debug for JournalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(not shown)")
+    }
 }
 
 /// The options of `dev`.
@@ -311,7 +327,7 @@ async fn hosted(_: &Node, _: Option<Example>) -> Result<Option<Arc<dyn Hosted>>,
 fn node_options(options: &ServeOptions) -> NodeOptions {
     NodeOptions {
         folder: options.data.clone(),
-        journal: options.journal.clone(),
+        journal: options.journal.as_ref().map(|url| url.0.clone()),
         accept_weaker_durability: options.accept_weaker_durability,
         accept_lost_end: options.accept_lost_end,
         manual_clock: options.clock == Clock::Manual,

@@ -82,7 +82,7 @@ impl Settings {
         }
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            settings.set(name, value)?;
+            settings.set(name, value).map_err(|why| told(why, query, settings.login.is_some()))?;
         }
         Ok(settings)
     }
@@ -138,6 +138,14 @@ fn wrong(what: &str) -> String {
     format!(
         "the journal's URL: {what}. It is nats://[user:password@]host[:port][,…]/[stream][?name=value&…], or tls://"
     )
+}
+
+/// What looks like a parameter may be the end of a password with a question mark in it, and is then not repeated.
+fn told(why: String, query: &str, has_login: bool) -> String {
+    match query.contains('@') && !has_login {
+        true => wrong("behind the first ? stands a @; in a password write %3F for ? and %40 for @"),
+        false => why,
+    }
 }
 
 /// With `%40` and its like read.
@@ -218,6 +226,8 @@ mod tests {
             ("nats://one?max_bytes=5", "max_bytes"),
             ("nats://one?sync=always", "sync is not known"),
             ("nats://one?ca", "ca has no value"),
+            ("nats://ada:se?cret@one", "write %3F"),
+            ("nats://ada:se?cret=word@one", "write %3F"),
             ("nats://a:100%@one", "%25"),
             ("nats://one?tls=maybe", "on or off"),
             ("nats://one?identity=x", "CERTIFICATE,KEY"),

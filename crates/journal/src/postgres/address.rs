@@ -38,6 +38,12 @@ impl Address {
     /// Reads `postgres://user@host/database?sslmode=…&sslrootcert=…&schema=…&notify=…`.
     pub(super) fn parse(url: &str) -> Result<Address, String> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        if query.contains('@') && !base.contains('@') {
+            // It may be the end of a password, which is not repeated.
+            return Err(
+                "behind the first ? stands a @; in a password write %3F for ? and %40 for @".to_owned()
+            );
+        }
         let mut kept = Vec::new();
         let (mut schema, mut mode, mut roots, mut notify) = (SCHEMA.to_owned(), None, None, true);
         for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -157,5 +163,18 @@ mod tests {
             Address::parse("postgres://me:secret@db.example:5433/limits?schema=prod").expect("a URL");
         assert_eq!(address.place, "postgres://db.example:5433/limits, schema prod");
         assert_eq!(address.schema, "prod");
+        for url in [
+            "postgres://me:x?canary@db/limits",
+            "postgres://me:x?notify=canary@db/limits",
+            "postgres://me:x/canary@db/limits",
+            "postgres://me:canary:canary@db:port/limits",
+            "postgres://me:%zzcanary@db/limits",
+        ] {
+            let told = Address::parse(url).map_or_else(|error| error, |address| format!("{address:?}"));
+            assert!(!told.contains("canary"), "{url}: {told}");
+        }
+        let options = super::super::PostgresOptions::new("postgres://me:secret@db.example/limits");
+        let shown = format!("{options:?} {address:?}");
+        assert!(shown.contains("db.example") && !shown.contains("secret"), "{shown}");
     }
 }

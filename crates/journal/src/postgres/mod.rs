@@ -33,6 +33,7 @@ mod tls;
 mod writer;
 
 use std::{
+    fmt,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
@@ -51,7 +52,7 @@ pub use writer::PostgresJournal;
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
 
 /// How a journal in PostgreSQL is opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`, with these parameters besides those of PostgreSQL:
     /// `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; the last unless the host is this machine),
@@ -62,6 +63,14 @@ pub struct PostgresOptions {
     pub accept_weaker_durability: bool,
     /// How long records are kept that no snapshot needs any more.
     pub kept: Duration,
+}
+
+/// Passwords stay out of what is printed.
+impl fmt::Debug for PostgresOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = Address::parse(&self.url).map(|address| address.place).unwrap_or_default();
+        write!(out, "PostgresOptions {{ place: {place:?}, .. }}")
+    }
 }
 
 impl PostgresOptions {

@@ -94,7 +94,7 @@ fn read_route(call: &Call) -> Option<Route> {
             .query("most", most.map(|most| most.to_string()))
     };
     Some(match call {
-        Call::Limits { after, most } => page("limits".to_owned(), after, most),
+        Call::Limits { after, most, .. } => page("limits".to_owned(), after, most),
         Call::Limit { limit: name } => limit(Method::GET, name, "")?,
         Call::LimitSlots { limit: name, skip, most } => limit(Method::GET, name, "/slots")?
             .query("skip", (*skip > 0).then(|| skip.to_string()))

@@ -183,6 +183,16 @@ fn urls_and_tokens_that_cannot_be_used_are_refused() {
         assert_eq!(problem.reason, Reason::InvalidArgument, "{url}");
         assert!(problem.message.contains("allowed: http://HOST:PORT"), "{problem}");
     }
+    for url in [
+        "http://ana:secret@h",
+        "http://secret@h:1",
+        "ana:secret@h",
+        "http://ana:secret@h:port",
+        "https://ana:secret@",
+    ] {
+        let problem = Far::connect(url, short()).unwrap_err();
+        assert!(problem.message.contains("--token-file") && !problem.message.contains("secret"), "{problem}");
+    }
     let options = FarOptions { token: Some("two\nlines".to_owned()), ..short() };
     assert_eq!(Far::connect("http://localhost", options).unwrap_err().reason, Reason::Unauthorized);
 }
@@ -233,7 +243,10 @@ fn every_call_has_its_route() {
         ),
         (Call::Admit(admit), r#"POST /admit {"enforce":false,"specs":[{"key":"k","limit":1}],"task":"t"}"#),
         (Call::ResetRate { task: "t".to_owned(), key: "a&b".to_owned() }, "DELETE /keys?task=t&key=a%26b"),
-        (Call::Limits { after: Some(limit()), most: Some(5) }, "GET /limits?after=voice&most=5"),
+        (
+            Call::Limits { after: Some(limit()), most: Some(5), prefixes: Vec::new() },
+            "GET /limits?after=voice&most=5",
+        ),
         (Call::Limit { limit: limit() }, "GET /limits/voice"),
         (Call::LimitSlots { limit: limit(), skip: 3, most: None }, "GET /limits/voice/slots?skip=3"),
         (Call::Slot { slot: slot(), wait: "30s".into() }, "GET /slots/a%7Cb%3Ac%25?wait=30s"),

@@ -109,7 +109,7 @@ impl Node {
     async fn snapshot(&self, context: &Context, limit: Option<&str>) -> Result<(LiveSnapshot, u64), Problem> {
         let call = match limit {
             Some(limit) => Call::LimitSlots { limit: limit.to_owned(), skip: 0, most: None },
-            None => Call::Limits { after: None, most: Some(1_000) },
+            None => Call::Limits { after: None, most: Some(1_000), prefixes: Vec::new() },
         };
         match self.read(context, call).await? {
             Answer::LimitSlots(slots) => {

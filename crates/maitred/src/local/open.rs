@@ -44,7 +44,8 @@ pub async fn journal(options: &NodeOptions) -> Result<Box<dyn Journal>, StartErr
 /// One that several nodes write to.
 #[cfg_attr(not(any(feature = "postgres", feature = "jetstream")), expect(unused_variables))]
 async fn shared(url: &str, options: &NodeOptions) -> Result<Box<dyn Journal>, StartError> {
-    match url.split_once("://").map(|(scheme, _)| scheme) {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    match scheme {
         #[cfg(feature = "postgres")]
         Some("postgres" | "postgresql") => {
             use maitred_journal::postgres::{self, PostgresOptions};
@@ -65,8 +66,11 @@ async fn shared(url: &str, options: &NodeOptions) -> Result<Box<dyn Journal>, St
                 opened.map_err(|error| StartError(format!("the journal cannot be opened: {error}")))?;
             Ok(Box::new(journal))
         }
+        // The rest may hold a password.
         _ => Err(StartError(format!(
-            "no journal for `{url}` in this build; allowed: postgres://USER@HOST/DATABASE, nats://HOST/STREAM"
+            "no journal for URLs that begin with `{}` in this build; allowed: postgres://USER@HOST/DATABASE, \
+             nats://HOST/STREAM",
+            scheme.unwrap_or_default()
         ))),
     }
 }

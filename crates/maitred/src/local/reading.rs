@@ -4,7 +4,7 @@ use maitred_api::{
     AdmitFields, Answer, Call, KeyInfo, KeysAnswer, LimitAnswer, LimitSlotsAnswer, LimitsAnswer,
     NamespacesAnswer, Problem, Reason, RunAnswer, RunInfo, RunsAnswer, RunsFields,
 };
-use maitred_engine::{Engine, outcome::Outcome};
+use maitred_engine::{Engine, outcome::Outcome, view::LimitView};
 
 use super::{
     answer::{self, AsOf},
@@ -18,9 +18,9 @@ const PAGE_MAX: u32 = 1_000;
 pub fn read(engine: &Engine, ns: &str, call: &Call, as_of: AsOf) -> Result<Answer, Problem> {
     let (revision, at) = (as_of.revision, as_of.at);
     match call {
-        Call::Limits { after, most } => {
+        Call::Limits { after, most, prefixes } => {
             let most = page(*most)?;
-            let views = engine.limits(ns, after.as_deref(), most);
+            let views = limits(engine, ns, after.as_deref(), most, prefixes);
             let next =
                 (views.len() == most).then(|| views.last().map(|view| view.limit.to_string())).flatten();
             let limits = views.iter().map(answer::limit_info).collect();
@@ -93,6 +93,21 @@ fn checked_admission(
         Outcome::Refused(refusal) => Err(answer::problem(&refusal)),
         _ => Err(Problem::new(Reason::Internal, "a check gave no verdict")),
     }
+}
+
+/// A page of the limits whose names begin with one of the prefixes; of all, if there are none.
+fn limits(
+    engine: &Engine,
+    ns: &str,
+    after: Option<&str>,
+    most: usize,
+    prefixes: &[String],
+) -> Vec<LimitView> {
+    if prefixes.is_empty() {
+        return engine.limits(ns, after, most);
+    }
+    let is_seen = |view: &LimitView| prefixes.iter().any(|prefix| view.limit.as_str().starts_with(prefix));
+    engine.limits(ns, after, usize::MAX).into_iter().filter(is_seen).take(most).collect()
 }
 
 pub fn page(most: Option<u32>) -> Result<usize, Problem> {

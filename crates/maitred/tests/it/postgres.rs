@@ -91,7 +91,9 @@ async fn a_node_that_is_cut_off_says_so_and_comes_back() {
     assert!(node.stale_ms().is_some());
     let refused = ask(&node, auto("a", "")).await.expect_err("a refusal");
     assert_eq!(refused.reason, Reason::Unavailable, "{refused}");
-    let listed = ask(&node, Call::Limits { after: None, most: None }).await.expect("lists are answered");
+    let listed = ask(&node, Call::Limits { after: None, most: None, prefixes: Vec::new() })
+        .await
+        .expect("lists are answered");
     let Answer::Limits(listed) = listed else { panic!("{listed:?}") };
     assert_eq!(listed.limits.len(), 1);
     server.start_again().expect("back");
@@ -194,7 +196,10 @@ async fn a_revision_that_is_not_there_is_named() {
     let server = Postgres::start().expect("a server");
     let node = node(&server).await;
     let wants = Context { min_revision: Some(1_000), ..Context::default() };
-    let told = node.call(&wants, Call::Limits { after: None, most: None }).await.expect_err("a refusal");
+    let told = node
+        .call(&wants, Call::Limits { after: None, most: None, prefixes: Vec::new() })
+        .await
+        .expect_err("a refusal");
     assert_eq!(told.reason, Reason::Unavailable);
     let told = told.to_string();
     assert!(told.contains("revision 1000 is not in the journal, which ends at"), "{told}");

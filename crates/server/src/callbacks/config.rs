@@ -51,6 +51,16 @@ pub struct Target {
     pub believed: ClientConfig,
 }
 
+impl Target {
+    /// Where it is, without what may be secret in a URL.
+    pub fn shown(&self) -> Url {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.set_fragment(None);
+        url
+    }
+}
+
 /// Never shown.
 #[derive(Clone)]
 pub struct Secret(pub String);
@@ -98,7 +108,7 @@ fn believed(url: &Url, ca: Option<&Path>) -> Result<ClientConfig, String> {
 
 /// The parser writes `0x7f.1` and its like as the addresses they mean, so that what is checked is what is called.
 fn url(text: &str, network: Network) -> Result<Url, String> {
-    let url: Url = text.parse().map_err(|error| format!("`{text}` is no URL: {error}"))?;
+    let url: Url = text.parse().map_err(|error| format!("it is no URL: {error}"))?;
     let is_open = network != Network::Public;
     match url.scheme() {
         "https" => {}
@@ -186,7 +196,22 @@ mod tests {
             ("https://127.0.0.1/x", Network::Public),
             ("https://0x7f.1/x", Network::Public),
             ("https://2130706433/x", Network::Public),
+            ("https://0177.0.0.1/x", Network::Public),
+            ("https://127.1/x", Network::Public),
+            ("https://127.0.0.1./x", Network::Public),
+            ("https://１２７.0.0.1/x", Network::Public),
+            ("https://0/x", Network::Public),
+            ("https://0xa9fea9fe/latest/meta-data", Network::Public),
+            ("https://[::]/x", Network::Public),
+            ("https://[::1]/x", Network::Public),
             ("https://[::ffff:127.0.0.1]/x", Network::Public),
+            ("https://[::ffff:7f00:1]/x", Network::Loopback),
+            ("https://[::ffff:10.0.0.7]/x", Network::Private),
+            ("https://[::127.0.0.1]/x", Network::Loopback),
+            ("https://[64:ff9b::a9fe:a9fe]/x", Network::Public),
+            ("https://[fe80::1]/x", Network::Private),
+            ("https://[fd00:ec2::254]/latest/meta-data", Network::Private),
+            ("https://100.100.100.200/latest/meta-data", Network::Private),
             ("https://user:secret@app.example/x", Network::Public),
             ("https://app.example@127.0.0.1/x", Network::Public),
             ("https://169.254.169.254/latest/meta-data", Network::Private),

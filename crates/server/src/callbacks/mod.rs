@@ -57,7 +57,7 @@ impl Callbacks {
     pub fn start(node: &Node, targets: Vec<Target>, numbers: &CallbackNumbers) -> reqwest::Result<Callbacks> {
         let mut apps: BTreeMap<String, Vec<Arc<App>>> = BTreeMap::new();
         for target in targets {
-            tracing::info!(app = target.name, url = %target.url, "callbacks go to this app");
+            tracing::info!(app = target.name, url = %target.shown(), "callbacks go to this app");
             let namespace = target.namespace.clone();
             apps.entry(namespace).or_default().push(Arc::new(App::new(target, numbers.clone())?));
         }

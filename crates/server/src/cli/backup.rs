@@ -153,6 +153,6 @@ fn print(form: Form, folder: &Path, verified: &Verified) {
         fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     out.print(&object, people, pipe);
     if out.for_people() {
-        verified.warnings.iter().for_each(|warning| output::note(&text::safe(warning)));
+        verified.warnings.iter().for_each(|warning| output::note(warning));
     }
 }

@@ -6,7 +6,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use maitred_api::{Problem, Reason};
 use serde_json::{Value, json};
 
-use crate::cli::{exit, text};
+use crate::cli::{exit, output, text};
 
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -40,7 +40,7 @@ impl Failure {
     pub fn print(&self, json: bool) {
         let mut err = anstream::stderr().lock();
         let _ = match json {
-            true => writeln!(err, "{}", self.as_json()),
+            true => writeln!(err, "{}", output::as_json(&self.as_json()).unwrap_or_default()),
             false => write!(err, "{}", self.as_text()),
         };
     }

@@ -143,7 +143,7 @@ fn note_reach(session: &Session, reach: &Reach, shown: usize, more: bool) {
         output::note(&format!("the newest {shown} are shown; there may be more: --most {}", shown * 10));
     }
     if let Some(trouble) = &reach.trouble {
-        output::note(&format!("the history is not being filled: {}", text::safe(trouble)));
+        output::note(&format!("the history is not being filled: {trouble}"));
     }
     if reach.lag > 0 {
         output::note(&format!("the history is {} behind", text::count(reach.lag as usize, "record")));

@@ -202,7 +202,7 @@ impl Verb {
 }
 
 fn print(text: &str) -> u8 {
-    output::Output::new(false, false).line(text);
+    output::raw(format!("{text}\n").as_bytes());
     exit::OK
 }
 

@@ -73,15 +73,20 @@ impl Output {
     }
 
     pub fn json(&self, answer: &impl Serialize) {
-        match serde_json::to_string(answer) {
+        match as_json(answer) {
             Ok(json) => put(&format!("{json}\n")),
             Err(error) => note(&format!("the answer cannot be shown as JSON: {error}")),
         }
     }
 
-    /// One line as it is.
+    /// One line.
     pub fn line(&self, line: &str) {
-        put(&format!("{line}\n"));
+        put(&format!("{}\n", text::safe(line)));
+    }
+
+    /// One row of a sheet that goes on.
+    pub fn row(&self, cells: Vec<String>) {
+        put(&tab_separated(&Sheet { names: Vec::new(), rows: vec![cells] }, false));
     }
 }
 
@@ -121,7 +126,20 @@ pub fn raw(bytes: &[u8]) {
 
 /// Talk beside the data: on stderr, so that pipes stay clean.
 pub fn note(line: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{line}");
+    let _ = writeln!(anstream::stderr().lock(), "{}", text::safe(line));
+}
+
+/// JSON of exactly these values, written so that a terminal shows it and does not obey it: what JSON may hold as it is,
+/// and a terminal takes for more than a letter, is escaped.
+pub fn as_json(value: &impl Serialize) -> serde_json::Result<String> {
+    let mut shown = String::new();
+    for c in serde_json::to_string(value)?.chars() {
+        match text::is_letter(c) {
+            true => shown.push(c),
+            false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown += &format!("\\u{unit:04x}")),
+        }
+    }
+    Ok(shown)
 }
 
 /// A reader that has seen enough has closed the pipe; there is nobody left to tell.
@@ -261,6 +279,14 @@ mod tests {
         assert_eq!(wrapped(&lines, 16), "it waits for the\n  first place\n  s-1 holds\n    voice-calls\n");
         assert_eq!(wrapped(&lines, 4).lines().count(), 9, "words are never broken");
         assert_eq!(wrapped(&lines, usize::MAX), "it waits for the first place\n  s-1 holds voice-calls\n");
+    }
+
+    #[test]
+    fn json_keeps_the_value_and_shows_nothing_that_a_terminal_obeys() {
+        let hostile = "a\u{1b}]0;x\u{7}\u{9b}2J\u{7f}\u{202e}b\n\u{e0041}é";
+        let json = as_json(&hostile).unwrap();
+        assert_eq!(json, r#""a\u001b]0;x\u0007\u009b2J\u007f\u202eb\n\udb40\udc41é""#);
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), hostile);
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Progress {
             let _ = write!(anstream::stderr().lock(), "\r\x1b[K{}", text::safe(line));
             self.drawn = true;
         } else {
-            output::note(&text::safe(line));
+            output::note(line);
         }
     }
 

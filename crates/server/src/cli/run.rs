@@ -20,7 +20,6 @@ use crate::cli::{
     output,
     session::{ConnectOptions, Session},
     signals::{self, Signals},
-    text,
     waiting::{self, Wanted},
 };
 
@@ -143,7 +142,7 @@ impl Held<'_> {
     }
 
     fn lost(&self, child: &Child, kill: bool, stage: Stage, how: &str) -> Stage {
-        let slot = text::safe(&self.slot.slot.slot);
+        let slot = &self.slot.slot.slot;
         match (kill, stage) {
             (false, _) => {
                 output::note(&format!("warning: slot {slot} {how}; the command goes on without it"));
@@ -175,10 +174,8 @@ impl Held<'_> {
                 Err(problem) => problem,
             };
             if !matches!(problem.reason, Reason::Unknown | Reason::Unavailable | Reason::Overloaded) {
-                return output::note(&format!(
-                    "warning: the slot was not given back: {}",
-                    text::safe(&problem.message)
-                ));
+                let why = &problem.message;
+                return output::note(&format!("warning: the slot was not given back: {why}"));
             }
             if pause == Duration::from_millis(800) {
                 output::note("the slot cannot be given back yet, no server answers; trying until it expires");

@@ -101,21 +101,23 @@ fn stage(args: &ScenarioArgs) -> Result<Stage, Failure> {
         None | Some("memory:") => Ok(Stage::Memory),
         Some(folder) if !folder.contains("://") => Ok(Stage::Folder(PathBuf::from(folder))),
         Some(url) if shared::is_known(url) => Ok(Stage::Shared { url: url.to_owned() }),
-        Some(other) => Err(Failure::new(exit::USAGE, format!("this build has no journal for `{other}`"))
-            .hint("allowed: a folder, postgres://USER@HOST/DATABASE, nats://HOST, or `memory:`")),
+        Some(other) => Err(Failure::new(
+            exit::USAGE,
+            format!("this build has no journal for `{}`", shared::scheme(other)),
+        )
+        .hint("allowed: a folder, postgres://USER@HOST/DATABASE, nats://HOST, or `memory:`")),
     }
 }
 
 fn tell(out: Output, report: &Report) {
     for Difference { line, command, expected, came } in &report.differ {
         let file = &report.file;
-        out.line(&format!(
-            "{file}:{line}: {command}\n    expected  {expected}\n    came      {}",
-            text::safe(came)
-        ));
+        out.line(&format!("{file}:{line}: {command}"));
+        out.line(&format!("    expected  {expected}"));
+        out.line(&format!("    came      {came}"));
     }
     if let Some(trouble) = &report.trouble {
-        out.line(&text::safe(trouble));
+        out.line(trouble);
     }
 }
 

@@ -7,11 +7,16 @@ pub fn safe(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\t' | '\n' | '\r' => shown.extend(c.escape_default()),
-            c if c.is_control() || is_unseen(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
+            c if is_letter(c) => shown.push(c),
+            c => shown.extend(c.escape_unicode()),
         }
     }
     shown
+}
+
+/// Whether a terminal shows it and does nothing else.
+pub fn is_letter(c: char) -> bool {
+    !c.is_control() && !is_unseen(c)
 }
 
 /// Marks of direction, joiners and spaces without width, separators of lines, tags.

@@ -11,8 +11,8 @@
 //! they need ([`super::router`]); here is what each call needs, since a batch carries calls of every kind.
 
 use maitred_api::{
-    Answer, AuditFields, Call, ExplainAnswer, LiveEvent, LiveSnapshot, Problem, Reason, RunInfo, RunsFields,
-    SlotInfo,
+    Answer, AuditFields, Call, ExplainAnswer, ExplainedSlot, LiveEvent, LiveSnapshot, Problem, Reason,
+    RunInfo, RunsFields, SlotInfo,
 };
 
 use super::{Shared, ask::Asker};
@@ -147,6 +147,7 @@ fn covers_slot(grant: &Grant, slot: &SlotInfo) -> bool {
 /// The call, looking only at what the grant covers where that is counted and paged.
 pub fn bounded(grant: &Grant, mut call: Call) -> Call {
     match &mut call {
+        Call::Limits { prefixes, .. } => prefixes.clone_from(&grant.limits),
         Call::Overview(fields) => fields.prefixes.clone_from(&grant.limits),
         Call::Runs(fields) => fields.prefixes.clone_from(&grant.limits),
         _ => {}
@@ -164,7 +165,6 @@ pub fn shown(grant: &Grant, mut answer: Answer) -> Answer {
         run.steps.retain(|step| step.limit.as_ref().is_some_and(|limit| grant.covers(limit)));
     };
     match &mut answer {
-        Answer::Limits(limits) => limits.limits.retain(|limit| grant.covers(&limit.limit)),
         Answer::LimitSlots(all) => {
             all.holders.retain(|slot| covers_slot(grant, slot));
             all.queue.retain(|slot| covers_slot(grant, slot));
@@ -174,7 +174,7 @@ pub fn shown(grant: &Grant, mut answer: Answer) -> Answer {
         Answer::History(history) => {
             history.ends.retain(|end| end.limits.iter().all(|share| grant.covers(&share.limit)));
         }
-        Answer::Audit(audit) => audit.acts.retain(|act| grant.covers(&act.target)),
+        Answer::Audit(audit) => audit.acts.retain(|act| act.is_of_a_rate() || grant.covers(&act.target)),
         Answer::Explain(explained) => explained_to(grant, explained),
         _ => {}
     }
@@ -186,9 +186,30 @@ fn explained_to(grant: &Grant, explained: &mut ExplainAnswer) {
     let before = explained.slots.len() + explained.ended.len();
     explained.slots.retain(|slot| covers_slot(grant, &slot.slot));
     explained.ended.retain(|end| end.limits.iter().all(|share| grant.covers(&share.limit)));
-    if explained.slots.len() + explained.ended.len() < before {
-        explained.text = "Part of this belongs to limits that this token is not for.".to_owned();
+    let mut is_part = explained.slots.len() + explained.ended.len() < before;
+    for slot in &mut explained.slots {
+        if waits_told_to(grant, slot) {
+            slot.text = PART.to_owned();
+            is_part = true;
+        }
     }
+    if is_part {
+        explained.text = PART.to_owned();
+    }
+}
+
+const PART: &str = "Part of this belongs to limits that this token is not for.";
+
+/// Leaves out others in the same queues that hold, or wait for, limits of others too. Whether any were there.
+fn waits_told_to(grant: &Grant, slot: &mut ExplainedSlot) -> bool {
+    let mut is_part = false;
+    for limit in &mut slot.waits_for {
+        let before = limit.holders.len() + usize::from(limit.first.is_some());
+        limit.holders.retain(|holder| covers_slot(grant, holder));
+        limit.first.take_if(|first| !covers_slot(grant, first));
+        is_part |= limit.holders.len() + usize::from(limit.first.is_some()) < before;
+    }
+    is_part
 }
 
 /// The events that the grant covers. Those of no limit are shown to all.
@@ -209,7 +230,10 @@ pub fn told_in_numbers(grant: &Grant, text: String) -> String {
 
 pub fn told_first(grant: &Grant, mut snapshot: LiveSnapshot) -> LiveSnapshot {
     match &mut snapshot {
-        LiveSnapshot::Limits(limits) => limits.limits.retain(|limit| grant.covers(&limit.limit)),
+        LiveSnapshot::Limits(limits) => {
+            limits.limits.retain(|limit| grant.covers(&limit.limit));
+            limits.next.take_if(|next| !grant.covers(next));
+        }
         LiveSnapshot::Limit(slots) => {
             slots.holders.retain(|slot| covers_slot(grant, slot));
             slots.queue.retain(|slot| covers_slot(grant, slot));

@@ -19,7 +19,7 @@ use tracing::Span;
 
 use super::{
     Shared,
-    numbers::OpenRequest,
+    numbers::{OpenRequest, method_label},
     problem::{Failure, told},
 };
 
@@ -73,10 +73,11 @@ impl<'a> Turn<'a> {
     }
 
     fn log(&self, status: u16, took_ms: u64) {
-        let (method, route, request_id, trace_id) = (&self.method, &self.route, &self.id, self.trace_id());
+        let (route, request_id, trace_id) = (&self.route, &self.id, self.trace_id());
+        let method = method_label(&self.method); // it can be any word
         match status {
-            500 | 504 => tracing::warn!(%method, %route, status, took_ms, request_id, trace_id, "answered"),
-            _ => tracing::debug!(%method, %route, status, took_ms, request_id, trace_id, "answered"),
+            500 | 504 => tracing::warn!(method, %route, status, took_ms, request_id, trace_id, "answered"),
+            _ => tracing::debug!(method, %route, status, took_ms, request_id, trace_id, "answered"),
         }
     }
 }

@@ -21,7 +21,7 @@ pub async fn list_limits(
     Caller(asker): Caller,
     Query(page): Query<Page>,
 ) -> Answered {
-    app.ask(&asker, Call::Limits { after: page.after, most: page.most }).await
+    app.ask(&asker, Call::Limits { after: page.after, most: page.most, prefixes: Vec::new() }).await
 }
 
 /// Deploys the whole set: every limit of the namespace that is not in it is retired.

@@ -129,7 +129,8 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-fn method_label(method: &Method) -> &'static str {
+/// The method, if it is one of those that routes have.
+pub fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::PUT => "PUT",

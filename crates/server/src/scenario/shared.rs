@@ -8,7 +8,8 @@ pub fn is_known(url: &str) -> bool {
     is_postgres || is_jetstream
 }
 
-fn scheme(url: &str) -> &str {
+/// All that may be told of a URL that may hold a password.
+pub fn scheme(url: &str) -> &str {
     url.split_once("://").map_or("", |(scheme, _)| scheme)
 }
 
@@ -27,7 +28,7 @@ pub async fn move_journal(url: &str, to_name: &str) -> Result<(), String> {
         "postgres" | "postgresql" => maitred::postgres::move_journal(url, to_name).await.map_err(text),
         #[cfg(feature = "jetstream")]
         "nats" | "tls" => maitred::jetstream::move_journal(url, to_name).await.map_err(text),
-        _ => Err(format!("this build has no journal for `{url}` ({to_name})")),
+        other => Err(format!("this build has no journal for `{other}` ({to_name})")),
     }
 }
 
@@ -37,7 +38,7 @@ pub async fn drop_journal(url: &str) -> Result<(), String> {
         "postgres" | "postgresql" => maitred::postgres::drop_journal(url).await.map_err(text),
         #[cfg(feature = "jetstream")]
         "nats" | "tls" => maitred::jetstream::drop_journal(url).await.map_err(text),
-        _ => Err(format!("this build has no journal for `{url}`")),
+        other => Err(format!("this build has no journal for `{other}`")),
     }
 }
 

@@ -70,6 +70,7 @@ mod tests {
             Line::parse_from(["maitred", "--journal", "postgres://me:secret@db.example/limits"]).options;
         let text = text(&options, "127.0.0.1:7654".parse().unwrap(), false);
         assert!(text.contains("that --journal names (shared)") && !text.contains("secret"), "{text}");
+        assert!(!format!("{options:?}").contains("secret"));
     }
 
     #[test]

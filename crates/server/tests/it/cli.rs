@@ -6,6 +6,7 @@ mod apply;
 mod completing;
 mod doctor;
 mod help;
+mod hostile;
 mod keeping;
 mod limits;
 mod looking_back;

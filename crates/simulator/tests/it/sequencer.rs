@@ -368,7 +368,7 @@ fn a_full_journal_makes_the_node_pause() {
 #[test]
 fn a_later_revision_that_is_wanted_is_looked_for() {
     let mut node = Node::new();
-    let call = Call::Limits { after: None, most: None };
+    let call = Call::Limits { after: None, most: None, prefixes: Vec::new() };
     let namespace = Namespace::default();
     node.input(Input::Read { namespace, call, min_revision: Some(2), reply: 5 });
     assert_eq!(node.next_read(), 1);
@@ -415,7 +415,7 @@ fn what_is_answered_when_written_is_flushed_soon() {
     assert!(node.sequencer.is_idle());
 
     let last = written(&mut node);
-    let limits = Call::Limits { after: None, most: None };
+    let limits = Call::Limits { after: None, most: None, prefixes: Vec::new() };
     node.input(Input::Read { namespace: Namespace::default(), call: limits, min_revision: None, reply: 99 });
     assert!(
         flushed(&mut node) && node.answers.iter().all(|(reply, _)| *reply != 99),

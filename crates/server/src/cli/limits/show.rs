@@ -31,7 +31,7 @@ pub async fn all(session: &Session) -> Result<LimitsAnswer, Failure> {
     let mut limits = Vec::new();
     let mut after = None;
     loop {
-        let page = match session.call(Call::Limits { after, most: Some(PAGE) }).await {
+        let page = match session.call(Call::Limits { after, most: Some(PAGE), prefixes: Vec::new() }).await {
             Ok(Answer::Limits(page)) => page,
             other => return Err(session.failed(other, None).await),
         };

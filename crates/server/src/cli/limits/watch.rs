@@ -21,7 +21,7 @@ pub async fn run(session: &Session, limit: Option<&str>) -> Result<u8, Failure> 
     };
     loop {
         let why = follow(session, &mut events).await?;
-        output::note(&format!("{}; connecting again", text::safe(&why)));
+        output::note(&format!("{why}; connecting again"));
         events = again(session, limit, events.last_id()).await?;
         output::note("connected again");
     }
@@ -40,7 +40,7 @@ async fn follow(session: &Session, events: &mut FarEvents) -> Result<String, Fai
         match events.next().await {
             Ok(Some(Told::Snapshot(snapshot))) => print_snapshot(session, &snapshot),
             Ok(Some(Told::Events(_, list))) => list.iter().for_each(|event| print_event(session, event)),
-            Ok(Some(Told::Reset(why))) => output::note(&text::safe(&why)),
+            Ok(Some(Told::Reset(why))) => output::note(&why),
             Ok(Some(Told::Bye(why))) => return Ok(why),
             Ok(None) => return Ok("the server closed the stream".to_owned()),
             Err(problem) => return Ok(problem.message),
@@ -76,7 +76,7 @@ fn print_snapshot(session: &Session, snapshot: &LiveSnapshot) {
 }
 
 fn standing(limit: &LimitInfo, as_of: u64) -> String {
-    let (time, name, usage) = (text::moment(as_of), text::safe(&limit.limit), show::usage(limit));
+    let (time, name, usage) = (text::moment(as_of), &limit.limit, show::usage(limit));
     format!("{time}  {name}  {usage}, {} waiting", limit.waiting)
 }
 
@@ -84,9 +84,9 @@ fn print_event(session: &Session, event: &LiveEvent) {
     if session.out.json {
         session.out.json(event);
     } else if session.out.for_people() {
-        session.out.line(&text::safe(&sentence(event)));
+        session.out.line(&sentence(event));
     } else {
-        session.out.line(&row(event).iter().map(|cell| text::safe(cell)).collect::<Vec<_>>().join("\t"));
+        session.out.row(row(event));
     }
 }
 

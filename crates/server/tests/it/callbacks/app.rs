@@ -44,7 +44,7 @@ pub struct Script {
 #[derive(Clone)]
 pub enum Reply {
     Status(u16, Value),
-    Redirect(String),
+    Redirect(u16, String),
 }
 
 #[derive(Clone)]
@@ -101,8 +101,8 @@ async fn answer(State(app): State<App>, headers: HeaderMap, Json(body): Json<Val
         Some(Reply::Status(status, body)) => {
             (StatusCode::from_u16(status).unwrap(), Json(body)).into_response()
         }
-        Some(Reply::Redirect(to)) => {
-            Response::builder().status(307).header("location", to).body(Body::empty()).unwrap()
+        Some(Reply::Redirect(status, to)) => {
+            Response::builder().status(status).header("location", to).body(Body::empty()).unwrap()
         }
     }
 }

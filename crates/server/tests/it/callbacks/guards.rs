@@ -13,13 +13,21 @@ async fn reserved() -> (Rig, App) {
     (rig, app)
 }
 
+/// Of whatever kind, and wherever it leads: to this machine, to its neighbours, or to a cloud's credentials.
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let (mut rig, app) = reserved().await;
     let elsewhere = App::start().await;
-    app.script().notices = [Reply::Redirect(elsewhere.url()), Reply::Redirect(elsewhere.url())].into();
+    app.script().notices = [
+        (301, elsewhere.url()),
+        (302, format!("http://2130706433:{}/maitred", elsewhere.addr.port())),
+        (307, format!("//{}/maitred", elsewhere.addr)),
+        (308, "http://169.254.169.254/latest/meta-data".to_owned()),
+    ]
+    .map(|(status, to)| Reply::Redirect(status, to))
+    .into();
     rig.call_back(&[target(&app.url())]);
-    eventually("three notices", async || app.told_of("a").len() == 3).await;
+    eventually("a notice behind the redirects", async || app.told_of("a").len() == 5).await;
     assert!(elsewhere.script().told.is_empty());
 }
 

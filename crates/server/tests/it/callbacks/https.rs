@@ -159,7 +159,7 @@ async fn a_name_is_looked_up_in_the_network_that_was_allowed_over_https_too() {
 async fn a_redirect_is_not_followed_over_https_too() {
     let (mut rig, maker) = (reserved().await, Maker::new());
     let (shown, elsewhere) = (Shown::by(&maker, "localhost").await, App::start().await);
-    let away = || Reply::Redirect(elsewhere.url());
+    let away = || Reply::Redirect(307, elsewhere.url());
     shown.app.script().notices = [away(), away()].into();
     rig.call_back(&[shown.target("localhost", Some(&maker))]);
     eventually("three notices", async || shown.app.told_of("a").len() == 3).await;

@@ -15,17 +15,17 @@ use rustix::{
 use super::stage::{Stage, until};
 
 /// A terminal, and the command that runs on it.
-struct Terminal {
+pub struct Terminal {
     master: File,
     child: Child,
 }
 
 impl Terminal {
-    fn run(stage: &Stage, columns: u16, args: &[&str]) -> Terminal {
+    pub fn run(stage: &Stage, columns: u16, args: &[&str]) -> Terminal {
         Self::start(stage.command(args), columns)
     }
 
-    fn start(mut command: Command, columns: u16) -> Terminal {
+    pub fn start(mut command: Command, columns: u16) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -39,7 +39,7 @@ impl Terminal {
     }
 
     /// Reads until this is on the screen.
-    fn read_to(&mut self, text: &str) -> String {
+    pub fn read_to(&mut self, text: &str) -> String {
         let mut seen = Vec::new();
         let mut piece = [0; 1024];
         while !String::from_utf8_lossy(&seen).contains(text) {
@@ -57,7 +57,7 @@ impl Terminal {
     }
 
     /// The exit status, and the rest of what was shown.
-    fn end(mut self) -> (i32, String) {
+    pub fn end(mut self) -> (i32, String) {
         let mut seen = Vec::new();
         let mut piece = [0; 1024];
         // The other side of a terminal that nobody holds any more is an error, not an end.

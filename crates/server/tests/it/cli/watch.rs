@@ -11,14 +11,14 @@ use maitred_api::ConfirmMode;
 use super::stage::Stage;
 
 /// A command's lines as they come, and its end when the test ends.
-struct Watch {
+pub struct Watch {
     child: Child,
     out: Receiver<String>,
     err: Receiver<String>,
 }
 
 impl Watch {
-    fn of(mut command: Command) -> Watch {
+    pub fn of(mut command: Command) -> Watch {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = lines(child.stdout.take().unwrap());
         let err = lines(child.stderr.take().unwrap());
@@ -26,7 +26,7 @@ impl Watch {
     }
 
     #[track_caller]
-    fn says(&self) -> String {
+    pub fn says(&self) -> String {
         self.out.recv_timeout(Duration::from_secs(20)).expect("a line")
     }
 

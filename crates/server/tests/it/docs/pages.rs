@@ -13,6 +13,23 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// Writes a generated page where that is asked for; else it has to be as it stands.
+#[track_caller]
+pub fn is_fresh(path: &str, page: &str) {
+    let file = root().join(path);
+    if std::env::var("MAITRED_DOCS").is_ok_and(|word| word == "write") {
+        fs::write(&file, page).unwrap();
+    }
+    let there = fs::read_to_string(&file).unwrap_or_default();
+    if there == page {
+        return;
+    }
+    let line = 1 + there.lines().zip(page.lines()).take_while(|(a, b)| a == b).count();
+    panic!(
+        "{path}:{line} is not what would be generated; MAITRED_DOCS=write cargo test -p maitred-server --test it"
+    );
+}
+
 /// A page, named by its path below `docs/src`.
 pub struct Page {
     pub name: String,

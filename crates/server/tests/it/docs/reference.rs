@@ -1,12 +1,12 @@
 //! The generated pages: the command line from its own help, HTTP from the OpenAPI document.
 
-use std::{fmt::Write, fs};
+use std::fmt::Write;
 
 use serde_json::Value;
 
 use super::{pages, server::shell};
 
-const HOW: &str = "<!-- Generated: MAITRED_DOCS=write cargo test -p maitred-server --test it docs:: -->\n\n";
+const HOW: &str = "<!-- Generated: MAITRED_DOCS=write cargo test -p maitred-server --test it -->\n\n";
 
 #[test]
 fn the_command_line_is_as_its_help_says() {
@@ -16,7 +16,7 @@ fn the_command_line_is_as_its_help_says() {
     );
     add_command(&mut page, &mut Vec::new());
     let _ = write!(page, "\n## Exit statuses\n\n```text\n{}```\n", printed(&["exit-codes"]));
-    is_fresh("docs/src/reference/cli.md", &page);
+    pages::is_fresh("docs/src/reference/cli.md", &page);
 }
 
 fn add_command(page: &mut String, path: &mut Vec<String>) {
@@ -73,7 +73,7 @@ fn http_is_as_the_openapi_document_says() {
     }
     page += "\n## Fields of bodies\n";
     bodies(&mut page, &document, &operations);
-    is_fresh("docs/src/reference/http.md", &page);
+    pages::is_fresh("docs/src/reference/http.md", &page);
 }
 
 struct Operation<'a> {
@@ -207,19 +207,4 @@ fn kind(is: &Value, refers: Option<&str>) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
-}
-
-fn is_fresh(path: &str, page: &str) {
-    let file = pages::root().join(path);
-    if std::env::var("MAITRED_DOCS").is_ok_and(|word| word == "write") {
-        fs::write(&file, page).unwrap();
-    }
-    let there = fs::read_to_string(&file).unwrap_or_default();
-    if there == page {
-        return;
-    }
-    let line = 1 + there.lines().zip(page.lines()).take_while(|(a, b)| a == b).count();
-    panic!(
-        "{path}:{line} is not what would be generated; MAITRED_DOCS=write cargo test -p maitred-server --test it docs::"
-    );
 }

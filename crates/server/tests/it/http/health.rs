@@ -58,3 +58,38 @@ async fn the_text_is_well_formed() {
         assert!(is_declared, "{name} is not declared");
     }
 }
+
+/// A gauge tells what is in force, and callers cannot make series without end.
+#[tokio::test]
+async fn gauges_follow_what_is_in_force_and_series_are_bounded() {
+    let rig = rig().await;
+    rig.declare("a", 2).await;
+    let capacity = async || {
+        let text = rig.get("/metrics").await.body;
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(r#"maitred_limit_capacity{namespace="default",limit="a"}"#));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+    };
+    assert_eq!(capacity().await, Some(2));
+    rig.put("/v1/limits/a/capacity", r#"{"capacity":7}"#).await.ok();
+    assert_eq!(capacity().await, Some(7));
+    rig.delete("/v1/limits/a/capacity").await.ok();
+    assert_eq!(capacity().await, Some(2));
+
+    let item = |n: usize| format!(r#"{{"op":"declare","name":"l-{n}","capacity":1,"max_hold":"1m"}}"#);
+    let grant = |n: usize| format!(r#"{{"op":"acquire","slot":"s-{n}","limit":"l-{n}"}}"#);
+    for items in [(0..600).map(item).collect::<Vec<_>>(), (0..600).map(grant).collect()] {
+        rig.post("/v1/batch", &format!(r#"{{"items":[{}]}}"#, items.join(","))).await.ok();
+    }
+    let text = rig.get("/metrics").await.body;
+    let limits = |metric: &str| {
+        let samples = text.lines().filter_map(|line| line.strip_prefix(metric)?.split("limit=\"").nth(1));
+        samples
+            .map(|rest| rest.split('"').next().unwrap().to_owned())
+            .collect::<std::collections::HashSet<_>>()
+    };
+    assert_eq!(limits("maitred_limit_capacity{").len(), 500);
+    let granted = limits("maitred_grants_total{");
+    assert!(granted.len() == 501 && granted.contains("other"), "{}", granted.len());
+}

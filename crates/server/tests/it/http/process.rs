@@ -6,6 +6,7 @@ use std::{
     net::SocketAddr,
     path::Path,
     process::{Child, ChildStdout, Command, ExitStatus, Stdio},
+    thread::{JoinHandle, spawn},
     time::{Duration, Instant},
 };
 
@@ -50,6 +51,16 @@ impl Process {
     pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Reads along what it says on stderr, so that a full pipe does not stop it; all of it once it has ended.
+    pub fn follow(&mut self) -> JoinHandle<String> {
+        let mut stderr = self.child.stderr.take().unwrap();
+        spawn(move || {
+            let mut said = String::new();
+            stderr.read_to_string(&mut said).unwrap();
+            said
+        })
     }
 
     /// Its end, and everything it said on stderr.

@@ -1,9 +1,8 @@
-//! Who may ask for what: every route, every role, prefixes of limits.
+//! Who may ask for what beyond what a route says (`role_matrix`): parameters, prefixes of limits, slots over several limits.
 
 use std::path::Path;
 
 use maitred_server::token::{Grant, Role, Tokens, kept};
-use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
 use super::support::{Heard, Line, Rig, request, rig_with};
@@ -44,49 +43,6 @@ pub async fn guarded(folder: &Path) -> Rig {
         shared.manual_clock = false;
     })
     .await
-}
-
-/// A path with something in the place of each parameter, and the query that it cannot do without.
-fn filled(path: &str, operation: &Value) -> String {
-    let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
-    let mut filled = path.to_owned();
-    let mut query = Vec::new();
-    for parameter in &parameters {
-        let name = parameter["name"].as_str().unwrap();
-        match parameter["in"].as_str() {
-            Some("path") => filled = filled.replace(&format!("{{{name}}}"), "x"),
-            Some("query") if parameter["required"] == true => query.push(format!("{name}=x")),
-            _ => {}
-        }
-    }
-    if query.is_empty() { filled } else { format!("{filled}?{}", query.join("&")) }
-}
-
-#[tokio::test]
-async fn every_route_says_its_role_and_holds_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let bearers =
-        [Role::Read, Role::Operate, Role::Admin].map(|role| (role, Bearer::of(folder.path(), role, &[])));
-    let rig = guarded(folder.path()).await;
-    let api: Value = serde_json::from_str(&maitred_server::http::openapi_json()).unwrap();
-    let mut seen = 0;
-    for (path, item) in api["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
-            let said = operation["x-role"].as_str().unwrap_or_else(|| panic!("{method} {path} says no role"));
-            let (method, target) = (method.to_uppercase(), filled(path, operation));
-            if path == "/v1/clock" {
-                continue; // not of this server
-            }
-            for (role, bearer) in &bearers {
-                let status = bearer.status(&rig, &method, &target).await;
-                let may = said == "none" || *role >= Role::parse(said).unwrap();
-                assert_eq!(status == 403, !may, "{method} {target} says {said}; {role:?} got {status}");
-                assert_ne!(status, 401, "{method} {target}");
-            }
-            seen += 1;
-        }
-    }
-    assert!(seen >= 34, "{seen}");
 }
 
 #[tokio::test]
@@ -174,6 +130,73 @@ async fn prefixes_bound_what_is_done_and_seen() {
     bounded.ask(&rig, "PUT", "/v1/limits/voice-calls/pause", "").await.ok();
     let released = bounded.ask(&rig, "POST", "/v1/slots/s-voice-calls/release", "").await.ok();
     assert_eq!(released["released"], true);
+}
+
+/// Whose prefixes do not cover all of its limits has nothing to do with a slot, and does not learn what the others are.
+#[tokio::test]
+async fn a_slot_over_two_limits_is_for_whoever_may_use_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let one = Bearer::of(folder.path(), Role::Operate, &["voice-"]);
+    let both = Bearer::of(folder.path(), Role::Operate, &["voice-", "gpu"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["gpu", "voice-calls"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+    }
+    for limits in [r#"{"limit":"gpu"},{"limit":"voice-calls"}"#, r#"{"limit":"voice-calls"},{"limit":"gpu"}"#]
+    {
+        let fields = format!(r#"{{"slot":"mixed","limits":[{limits}],"run":"rm"}}"#);
+        one.ask(&rig, "POST", "/v1/slots", &fields).await.refused(403, "forbidden");
+    }
+    let fields =
+        r#"{"slot":"mixed","limits":[{"limit":"voice-calls"},{"limit":"gpu"}],"run":"rm","confirm":"auto"}"#;
+    both.ask(&rig, "POST", "/v1/slots", fields).await.ok();
+    one.ask(&rig, "POST", "/v1/slots", r#"{"slot":"w","limit":"voice-calls","run":"rw"}"#).await.ok();
+    for (method, path) in [("GET", ""), ("POST", "/confirm"), ("POST", "/release"), ("POST", "/leave")] {
+        one.ask(&rig, method, &format!("/v1/slots/mixed{path}"), "").await.refused(403, "forbidden");
+    }
+    one.ask(&rig, "POST", "/v1/runs/rm/end", r#"{"status":"failed"}"#).await.refused(403, "forbidden");
+    for path in [
+        "/v1/limits/voice-calls/slots",
+        "/v1/slots/w/explain",
+        "/v1/slots/mixed/explain",
+        "/v1/explain?what=rm",
+        "/v1/runs",
+        "/v1/runs/rm",
+        "/v1/overview",
+        "/v1/limits/voice-calls/preview?capacity=1",
+    ] {
+        let told = one.ask(&rig, "GET", path, "").await.ok().to_string();
+        let is_named = told.contains("\"slot\":\"mixed\"") || told.contains("`mixed`");
+        assert!(!told.contains("gpu") && !is_named, "{path}: {told}");
+    }
+    let explained = both.ask(&rig, "GET", "/v1/slots/w/explain", "").await.ok();
+    assert_eq!(explained["slots"][0]["waits_for"][0]["holders"][0]["slot"], "mixed", "{explained}");
+    assert_eq!(both.ask(&rig, "POST", "/v1/slots/mixed/release", "").await.ok()["released"], true);
+}
+
+/// A page is filled with what the token covers, and its cursor is no name of another's limit.
+#[tokio::test]
+async fn pages_of_limits_are_of_those_that_are_covered() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Read, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["gpu", "gpu-2", "voice-a", "voice-b", "zoom"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+    }
+    let (mut after, mut seen) = (String::new(), Vec::new());
+    loop {
+        let page = bounded.ask(&rig, "GET", &format!("/v1/limits?most=1{after}"), "").await.ok();
+        seen.extend(page["limits"].as_array().unwrap().iter().map(|limit| limit["limit"].to_string()));
+        let Some(next) = page["next"].as_str() else { break };
+        assert!(next.starts_with("voice-"), "{page}");
+        after = format!("&after={next}");
+    }
+    assert_eq!(seen, ["\"voice-a\"", "\"voice-b\""]);
+    let batch = r#"{"items":[{"op":"limits","most":1}]}"#;
+    let told = bounded.ask(&rig, "POST", "/v1/batch", batch).await.ok().to_string();
+    assert!(told.contains("voice-a") && !told.contains("gpu"), "{told}");
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ fn options(line: &[&str]) -> ServeOptions {
 
 async fn capacities(node: &Node, namespace: &str) -> Vec<(String, u32)> {
     let context = Context { namespace: Some(namespace.to_owned()), ..Context::default() };
-    match node.call(&context, Call::Limits { after: None, most: None }).await {
+    match node.call(&context, Call::Limits { after: None, most: None, prefixes: Vec::new() }).await {
         Ok(Answer::Limits(page)) => {
             page.limits.into_iter().map(|limit| (limit.limit, limit.capacity)).collect()
         }

@@ -66,7 +66,7 @@ async fn rig(maker: &Maker) -> Rig {
 }
 
 async fn limits(far: &Far) -> Result<Answer, Problem> {
-    far.call(&Context::default(), Call::Limits { after: None, most: None }).await
+    far.call(&Context::default(), Call::Limits { after: None, most: None, prefixes: Vec::new() }).await
 }
 
 #[tokio::test]
