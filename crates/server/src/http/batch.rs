@@ -1,6 +1,6 @@
 use axum::{Json, extract::State};
 use maitred_api::{
-    Answer, BatchAnswer, BatchBody, BatchFields, BatchItem, BatchResult, Call, Problem, Reason,
+    Answer, BatchAnswer, BatchBody, BatchFields, BatchItem, BatchResult, Call, Context, Problem, Reason,
 };
 
 use super::{
@@ -27,10 +27,19 @@ pub async fn batch(
         let message = format!("{} items are given; a batch takes at most {ITEMS_MOST}", items.len());
         return Err(Failure::new(Reason::TooManyItems, message));
     }
+    let asker = once_seen(&app, asker).await?;
     let manners: Vec<Manner> = items.iter().map(|item| Manner::of(&item.call)).collect();
     let outcomes = carried_out(&app, &asker, items).await;
     let results = outcomes.into_iter().zip(manners).map(|(outcome, manner)| result(outcome, manner));
     Ok(Json(BatchAnswer { results: results.collect() }))
+}
+
+/// A revision that the caller wants to see is waited for once, and not by each item: a thousand would take hours.
+async fn once_seen(app: &App, asker: Asker) -> Result<Asker, Failure> {
+    if asker.context.min_revision.is_some() {
+        let Json(_seen) = app.ask(&asker, Call::Namespaces {}).await?;
+    }
+    Ok(Asker { context: Context { min_revision: None, ..asker.context }, ..asker })
 }
 
 /// Each item is allowed or refused for itself; those that are allowed are done in order.

@@ -2,10 +2,11 @@
 
 use maitred::Client;
 use maitred_api::{Call, Context};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
 use super::{
-    stage::{Done, Stage, done, until},
+    stage::{Done, Stage, command, done, until, write},
     terminal::Terminal,
     watch::Watch,
 };
@@ -155,4 +156,30 @@ fn a_question_is_put_in_our_own_words() {
     drop(terminal);
     let failed = done(stage.command(&["limits", "pause", "voi\u{1b}[2J\u{9b}"]).output().unwrap());
     is_tame(&["limits", "pause"], &failed.stderr);
+}
+
+/// A server's own log, as somebody reads it who started it on a terminal.
+#[test]
+fn a_log_on_a_terminal_has_no_word_of_a_caller() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("maitred.toml"), "[limits.voice]\ncapacity = 1\nmax_hold = \"1h\"\n");
+    let mut serve = command("", &["serve", "--listen", "127.0.0.1:0", "--log", "debug"]);
+    serve.current_dir(folder.path());
+    let mut terminal = Terminal::start(serve, 2_000);
+    let seen = terminal.read_to("maitred limits list");
+    let url =
+        seen.split("listens on ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap().to_owned();
+    let pid = terminal.pid();
+    // Meanwhile the terminal is read, so that its server is not held up by what nobody takes.
+    let caller = std::thread::spawn(move || {
+        let label = ["acquire", "voice", "--slot", "s", "--label", HOSTILE];
+        let took = done(command(&url, &label).output().unwrap());
+        let refused = done(command(&url, &["explain", HOSTILE]).output().unwrap());
+        kill_process(pid, Signal::TERM).unwrap();
+        (took.status, refused.status)
+    });
+    let (status, log) = terminal.end();
+    assert_eq!((caller.join().unwrap(), status), ((0, 0), 0), "{log}");
+    is_tame(&["serve"], &log);
+    assert!(log.contains("answered") && !log.contains("owned") && !log.contains("forged"), "{log}");
 }

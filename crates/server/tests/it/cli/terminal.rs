@@ -8,6 +8,7 @@ use std::{
 
 use maitred_api::ConfirmMode;
 use rustix::{
+    process::Pid,
     pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
     termios::{Winsize, tcsetwinsize},
 };
@@ -36,6 +37,10 @@ impl Terminal {
         command.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
         command.env("TERM", "xterm").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
         Terminal { child: command.spawn().unwrap(), master: File::from(master) }
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
     }
 
     /// Reads until this is on the screen.

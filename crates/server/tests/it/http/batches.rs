@@ -121,3 +121,20 @@ async fn what_was_can_be_asked_for_in_a_batch() {
     assert_eq!((heard[1].0, &heard[1].1["acts"][0]["act"]), (200, &json!("declared")), "{heard:?}");
     assert_eq!((heard[2].0, &heard[2].1["ended"][0]["slot"]), (200, &json!("a")), "{heard:?}");
 }
+
+/// A revision that does not come is waited for once, however many items would like to see it.
+#[tokio::test]
+async fn a_batch_waits_once_for_the_revision_it_wants_to_see() {
+    let rig = rig().await;
+    rig.declare("voice", 1).await;
+    let items: Vec<String> = (0..200).map(|n| format!(r#"{{"op":"slot","slot":"s-{n}"}}"#)).collect();
+    let body = format!(r#"{{"items":[{}]}}"#, items.join(","));
+    let now = rig.get("/v1/limits").await.ok()["revision"].as_u64().unwrap();
+    let seen = format!("Maitred-Min-Revision: {now}");
+    let told = rig.ask("POST", "/v1/batch", &[&seen], &body).await.ok();
+    assert_eq!(told["results"].as_array().map(Vec::len), Some(200));
+    let began = std::time::Instant::now();
+    let never = rig.ask("POST", "/v1/batch", &["Maitred-Min-Revision: 999999999"], &body).await;
+    never.refused(503, "unavailable");
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
+}

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use super::{
     process::start,
-    support::{Line, Rig, eventually, request, rig_with},
+    support::{Line, Rig, eventually, impatient, request, rig_with},
 };
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -200,4 +200,28 @@ async fn serve_and_the_command_line_speak_tls() {
     let far = maker.believing(process.addr.port());
     eventually("the new certificate is warned of", async || !far.ready().await.unwrap().notes.is_empty())
         .await;
+}
+
+/// Whoever opens a connection and does not greet to the end is let go, and holds nobody up meanwhile.
+#[tokio::test]
+async fn half_a_greeting_is_not_waited_for() {
+    let maker = Maker::new();
+    maker.renew(90 * DAY);
+    let rig = rig_with(|shared| {
+        shared.tls = Some(maker.certificates().unwrap());
+        shared.limits = impatient();
+    })
+    .await;
+    let mut open = Vec::new();
+    for says in [&b""[..], &[0x16, 3, 1, 2, 0, 1], b"GET /livez HTTP/1.1\r\n\r\n"] {
+        for _ in 0..100 {
+            let mut line = rig.line().await;
+            line.say(says).await;
+            open.push(line);
+        }
+    }
+    maker.believing(rig.addr.port()).ready().await.expect("an answer beside them");
+    for mut line in open {
+        assert!(line.hear().await.is_none(), "nothing is said in the clear");
+    }
 }
