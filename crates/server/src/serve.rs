@@ -200,6 +200,7 @@ fn run(options: ServeOptions, limiting: Limiting, beside: Beside) -> Result<(), 
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(live(&options, limiting, beside));
     runtime.shutdown_timeout(Duration::from_millis(500));
+    logging::flush();
     ended
 }
 
@@ -223,6 +224,7 @@ async fn live(options: &ServeOptions, limiting: Limiting, beside: Beside) -> Res
         () = running.server.stop(STOP_WITHIN) => {}
         name = signals.end.next() => {
             tracing::warn!(signal = name, "stopping at once");
+            logging::flush();
             std::process::exit(1);
         }
     }

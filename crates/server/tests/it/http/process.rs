@@ -209,3 +209,25 @@ fn what_keeps_it_from_starting_is_said_and_is_status_2() {
     assert!(said.contains("--token-file") && output.stdout.is_empty(), "{said}");
     assert!(!folder.path().join("maitred-data").exists());
 }
+
+/// Whoever reads the log may stop reading: calls are answered, and what was lost of the log is said afterwards.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_nobody_reads_holds_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = start(folder.path(), &["dev", "--log", "debug"]);
+    let mut line = Line::to(process.addr).await;
+    // Some 250 bytes a call: a pipe and the queue behind it are full long before the end.
+    for _ in 0..8_000 {
+        line.say(request("GET", "/livez", &[], "")).await;
+        line.hear().await.expect("an answer").ok();
+    }
+    let log = process.follow();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    process.signal("TERM");
+    assert!(process.child.wait().unwrap().success());
+    let log = log.join().unwrap();
+    assert!(log.contains("lines of this log were lost") && log.contains("SIGTERM"), "{}", log.len());
+    for line in log.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "not a line of JSON: {line}");
+    }
+}
