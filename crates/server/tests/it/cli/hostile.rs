@@ -153,7 +153,8 @@ fn a_question_is_put_in_our_own_words() {
     let asked = terminal.read_to("[y/N] ");
     is_tame(&["limits", "release"], &asked);
     assert!(asked.contains("label a\\u{1b}[2J"), "{asked:?}");
-    drop(terminal);
+    terminal.types("n\n");
+    assert_eq!(terminal.end().0, 5, "nothing was released");
     let failed = done(stage.command(&["limits", "pause", "voi\u{1b}[2J\u{9b}"]).output().unwrap());
     is_tame(&["limits", "pause"], &failed.stderr);
 }

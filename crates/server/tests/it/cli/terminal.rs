@@ -57,7 +57,7 @@ impl Terminal {
         String::from_utf8_lossy(&seen).into_owned()
     }
 
-    fn types(&mut self, text: &str) {
+    pub fn types(&mut self, text: &str) {
         self.master.write_all(text.as_bytes()).unwrap();
     }
 
