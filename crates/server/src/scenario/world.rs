@@ -16,6 +16,8 @@ use tempfile::TempDir;
 
 use super::shared;
 
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+
 /// What every file gets a world of its own on.
 #[derive(Clone, Debug)]
 pub enum Stage {
@@ -120,7 +122,7 @@ impl World {
 
     pub async fn close(self) {
         if let Client::Near(node) = self.client {
-            node.stop(Duration::ZERO).await;
+            node.stop(CLOSED_WITHIN).await; // its folder goes next, and must not be written to then
         }
         if let Ground::Shared { url, name } = &self.ground {
             let _ = shared::drop_journal(&shared::named(url, name)).await;
