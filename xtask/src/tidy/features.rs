@@ -1,7 +1,10 @@
 //! What `cargo xtask` is built with has the features that the whole workspace has with its tests. Else everything from
 //! there on would be compiled twice by `cargo xtask test`, which has half an hour.
+//!
+//! A package may be there twice, for programs and for what runs while they are built, each time with features of its own.
+//! A macro that is built anew makes all that use it be built anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tree::Tree;
 use crate::binary;
@@ -24,22 +27,28 @@ fn packages(of: &[&str]) -> Result<String, String> {
     }
 }
 
-fn read(lines: &str) -> BTreeMap<&str, &str> {
-    lines.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('|')).collect()
+/// Packages, and with which features each is there.
+type Packages<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
+
+fn read(lines: &str) -> Packages<'_> {
+    let mut packages = Packages::new();
+    for (package, features) in lines.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('|'))
+    {
+        packages.entry(package).or_default().insert(features);
+    }
+    packages
 }
 
-fn differences(own: &BTreeMap<&str, &str>, all: &BTreeMap<&str, &str>) -> Vec<String> {
+fn differences(own: &Packages, all: &Packages) -> Vec<String> {
     let mut wrong = Vec::new();
     for (package, features) in own {
         let wanted = all.get(package).unwrap_or(features);
-        let missing: Vec<&str> =
-            wanted.split(',').filter(|name| !features.split(',').any(|own| own == *name)).collect();
-        if !missing.is_empty() {
-            let package = package.split(' ').next().unwrap_or_default();
-            wrong.push(format!(
-                "xtask/Cargo.toml: {package} needs the features {missing:?} that others give it"
-            ));
-        }
+        let package = package.split(' ').next().unwrap_or_default();
+        wrong.extend(features.difference(wanted).map(|features| {
+            format!(
+                "xtask/Cargo.toml: {package} has the features {features:?}, and with all others {wanted:?}"
+            )
+        }));
     }
     wrong
 }
@@ -53,6 +62,14 @@ mod tests {
         let own = read("tokio v1.0.0|net,rt\nserde v1.0.0|std (*)\nxtask v0.1.0|");
         assert!(differences(&own, &read("tokio v1.0.0|net,rt\nserde v1.0.0|std\nother v1|x")).is_empty());
         let wrong = differences(&own, &read("tokio v1.0.0|net,rt,test-util (*)"));
-        assert_eq!(wrong, ["xtask/Cargo.toml: tokio needs the features [\"test-util\"] that others give it"]);
+        let tokio = r#"tokio has the features "net,rt", and with all others {"net,rt,test-util"}"#;
+        assert_eq!(wrong, [format!("xtask/Cargo.toml: {tokio}")]);
+    }
+
+    #[test]
+    fn what_runs_while_others_are_built_counts_too() {
+        let own = read("memchr v2.0.0|default,std\nmemchr v2.0.0|std");
+        assert!(differences(&own, &own).is_empty());
+        assert_eq!(differences(&own, &read("memchr v2.0.0|default,std")).len(), 1);
     }
 }
