@@ -5,8 +5,10 @@ mod bench;
 mod binary;
 mod chance;
 mod demo;
+mod fuzz;
 mod kill;
 mod nodes;
+mod sbom;
 mod see;
 mod server;
 mod simulate;
@@ -45,8 +47,12 @@ enum Task {
     Nodes(nodes::Options),
     /// The real engine and sequencer in simulated worlds that go wrong on purpose, far faster than life
     Simulate(simulate::Options),
+    /// Hostile bytes for whatever reads bytes, chosen by what code they lead to
+    Fuzz(fuzz::Options),
     /// Plants one defect after the other and looks whether the test that is for it fails
     See(see::Options),
+    /// What the released binary is made of, as a CycloneDX document
+    Sbom(sbom::Options),
     /// The long forms of everything that hunts faults, and a report of what they met
     Soak(soak::Options),
     /// Sizes, crate arrows, purity, documents: what can be checked without running anything
@@ -63,7 +69,9 @@ fn main() -> ExitCode {
         Task::Workflows(options) => workflows::run(options),
         Task::Nodes(options) => nodes::run(options),
         Task::Simulate(options) => simulate::run(options),
+        Task::Fuzz(options) => fuzz::run(options),
         Task::See(options) => see::run(options),
+        Task::Sbom(options) => sbom::run(options),
         Task::Soak(options) => soak::run(options),
         Task::Tidy => tidy::run().map(|_| ()),
     };

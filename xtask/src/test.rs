@@ -13,14 +13,17 @@ mod tally;
 
 use std::time::{Duration, Instant};
 
-pub use self::{needs::NATS, step::watched};
+pub use self::{
+    needs::{MUTANTS, NATS, SBOM},
+    step::watched,
+};
 use self::{
     step::{STEPS, Step},
     tally::Tally,
 };
 
 /// Run when they are named: their builds, or their waits, do not fit into half an hour.
-const BY_NAME: &[&str] = &["see", "workflows-postgres", "runs-postgres", "copied", "hosted", "upgrade"];
+const BY_NAME: &[&str] = &["deny", "fuzz", "see", "workflows-postgres", "runs-postgres", "copied", "hosted", "upgrade"];
 
 #[derive(clap::Args)]
 pub struct Options {

@@ -4,6 +4,7 @@ mod arrows;
 mod commands;
 mod executables;
 mod features;
+mod floors;
 mod functions;
 mod invariants;
 mod leftovers;
@@ -35,6 +36,7 @@ const CHECKS: &[Check] = &[
     Check { name: "nothing is left over from writing", run: leftovers::check },
     Check { name: "links and paths in documents lead somewhere", run: links::check },
     Check { name: "commands and settings in documents exist", run: commands::check },
+    Check { name: "no dependency is older than its known faults", run: floors::check },
     Check { name: "nothing is compiled twice for a feature", run: features::check },
     Check { name: "a crate has one executable of tests, and no test is in none", run: executables::check },
     Check { name: "every scenario is played and expects something", run: scenarios::check },

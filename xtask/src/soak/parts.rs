@@ -3,7 +3,10 @@
 use std::process::Command;
 
 use super::load;
-use crate::{binary, test::watched};
+use crate::{
+    binary,
+    test::{MUTANTS, watched},
+};
 
 pub struct Part {
     pub name: &'static str,
@@ -41,6 +44,7 @@ pub const PARTS: &[Part] = &[
         what: "every call of the disk fails in every way, 20 runs",
         run: failing_calls,
     },
+    Part { name: "fuzz", what: "hostile bytes for whatever reads bytes, 20 minutes each", run: fuzz },
     Part { name: "bit-flips", what: "every bit of a journal is flipped", run: bit_flips },
     Part { name: "kill", what: "kill -9 of the server under load, 500 times", run: kill },
     Part {
@@ -101,6 +105,11 @@ fn bit_flips(_: &Lengths) -> Ended {
     journal("bit_flips", &[], |line| line.contains("Counts {"))
 }
 
+fn fuzz(lengths: &Lengths) -> Ended {
+    let seconds = format!("--seconds={}", lengths.of(20 * 60));
+    shown(binary::this(&["fuzz", &seconds]), |line| line.contains("executions"))
+}
+
 fn kill(lengths: &Lengths) -> Ended {
     let rounds = format!("--rounds={}", lengths.of(500));
     shown(binary::this(&["kill", &rounds]), |line| line.starts_with("killed") || line.contains("seed"))
@@ -148,11 +157,8 @@ fn bounds(_: &Lengths) -> Ended {
 }
 
 fn mutants(_: &Lengths) -> Ended {
-    let is_there = binary::cargo().args(["mutants", "--version"]).output();
-    if !is_there.is_ok_and(|output| output.status.success()) {
-        return Ended::LeftOut(
-            "cargo-mutants is not installed: cargo install --locked cargo-mutants".to_owned(),
-        );
+    if let Err(why) = MUTANTS.provide() {
+        return Ended::LeftOut(why);
     }
     let mut cargo = binary::cargo();
     cargo.args(["mutants", "--package", "maitred-engine", "--no-shuffle", "--timeout", "120"]);

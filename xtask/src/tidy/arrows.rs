@@ -50,6 +50,7 @@ const CRATES: &[Crate] = &[
     Crate { folder: "crates/simulator", may_know: EVERYBODY, tests_know: &[] },
     Crate { folder: "xtask", may_know: EVERYBODY, tests_know: &[] },
     Crate { folder: "bench", may_know: EVERYBODY, tests_know: &[] },
+    Crate { folder: "fuzz", may_know: EVERYBODY, tests_know: &[] },
 ];
 
 /// What the engine may use of others: small, pure, and nothing else.

@@ -4,6 +4,7 @@
 //! their meaning in every format to come, so that an old binary can refuse a new journal by name. A segment goes
 //! on with entries: records, and marks, which say only that everything before them was flushed.
 
+use super::names::NUMBER_MAX;
 use crate::{JournalError, Millis, Position};
 
 /// The format that is written; all from 1 to this one are read.
@@ -111,6 +112,13 @@ impl SegmentHeader {
     pub(crate) fn of(header: &FileHeader) -> Self {
         let [number, first_position, before, capacity] = header.fields;
         Self { number, first_position, previous: before as u32, opening: (before >> 32) as u32, capacity }
+    }
+
+    /// Whether a journal can have come to this: nothing that is made of it overflows.
+    pub(crate) fn is_possible(&self) -> bool {
+        let is_number = |number| (1..=NUMBER_MAX).contains(&number);
+        let has_room = self.capacity >= ENTRIES_AT + entry_bytes(0) && self.capacity <= u64::from(u32::MAX);
+        is_number(self.number) && is_number(self.first_position) && has_room
     }
 }
 

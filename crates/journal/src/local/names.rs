@@ -12,6 +12,9 @@ pub(crate) const IDENTITY_HALF_MADE: &str = "journal.tmp";
 pub(crate) const SEGMENT_HALF_MADE: &str = "segment.tmp";
 pub(crate) const SNAPSHOT_HALF_MADE: &str = "snapshot.tmp";
 
+/// Far beyond any number of a segment or a record, and far from where one more would overflow.
+pub(crate) const NUMBER_MAX: u64 = 1 << 53;
+
 pub(crate) fn segment(number: u64) -> String {
     format!("segment-{number:016}.log")
 }
@@ -47,11 +50,11 @@ impl Names {
     }
 
     fn sort(&mut self, name: String) {
-        if let Some(number) = number_in(&name, "segment-", ".log") {
+        if let Some(number) = number_in(&name, "segment-", ".log", segment) {
             self.segments.insert(number, name);
-        } else if let Some(number) = number_in(&name, "spare-", ".log") {
+        } else if let Some(number) = number_in(&name, "spare-", ".log", spare) {
             self.spares.insert(number, name);
-        } else if let Some(position) = number_in(&name, "snapshot-", ".snap") {
+        } else if let Some(position) = number_in(&name, "snapshot-", ".snap", snapshot) {
             self.snapshots.insert(position, name);
         } else if [IDENTITY_HALF_MADE, SEGMENT_HALF_MADE, SNAPSHOT_HALF_MADE].contains(&name.as_str()) {
             debug_assert!(name.ends_with(HALF_MADE));
@@ -64,7 +67,9 @@ impl Names {
     }
 }
 
-fn number_in(name: &str, before: &str, behind: &str) -> Option<u64> {
+/// Only the name that a number is given stands for it, or a second file (`segment-7.log`) could take its place.
+fn number_in(name: &str, before: &str, behind: &str, named: fn(u64) -> String) -> Option<u64> {
     let digits = name.strip_prefix(before)?.strip_suffix(behind)?;
-    digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+    let number = digits.parse().ok().filter(|number| *number <= NUMBER_MAX)?;
+    (named(number) == name).then_some(number)
 }

@@ -24,7 +24,7 @@ use maitred_planted::{Defect, has};
 
 use super::{
     entries::{Cursor, Pages},
-    format::{FileHeader, FileKind, HEADER_BYTES, JournalId, SegmentHeader},
+    format::{FileHeader, FileKind, HEADER_BYTES, JournalId, SegmentHeader, entry_bytes},
     names::{self, Names},
     shared::{Segment, place_in},
     snapshots,
@@ -92,14 +92,21 @@ fn no_identity(disk: &dyn Disk, names: &Names) -> Result<(), JournalError> {
     }
     for name in names.segments.values() {
         let segment = open_segment(disk, name, None)?;
-        let seed = crc32c::crc32c(&segment.1);
-        let header = segment.0.header;
-        let mut pages = Pages::new(&*segment.0.file, seed, header.capacity);
-        if pages.next(&mut Cursor::at_start(&header)).map_err(at(disk, name))?.is_some() {
+        if is_written(&segment.0, segment.1).map_err(at(disk, name))? {
             return Err(missing());
         }
     }
     Ok(())
+}
+
+/// Whether records were ever kept in this segment or before it: one that can be read, or a later one that shows that there
+/// was one.
+fn is_written(segment: &Segment, id: JournalId) -> io::Result<bool> {
+    let header = segment.header;
+    let start = Cursor::at_start(&header);
+    let mut pages = Pages::new(&*segment.file, crc32c::crc32c(&id), header.capacity);
+    let is_first_there = pages.next(&mut start.clone())?.is_some();
+    Ok(header.first_position > 1 || is_first_there || pages.witness_behind(&start)?.is_some())
 }
 
 /// The segments from the newest one back to where a number is missing or a header is not whole.
@@ -154,6 +161,10 @@ fn open_segment(
         return Err(JournalError::Foreign { place, what: "it belongs to another journal".to_owned() });
     }
     let segment = Segment { header: SegmentHeader::of(&header), file };
+    if !segment.header.is_possible() {
+        let what = "its header says what no segment can".to_owned();
+        return Err(JournalError::Damaged { place, what });
+    }
     let length = segment.file.len().map_err(at(disk, name))?;
     if length < segment.header.capacity {
         let what = format!("it ends at byte {length} of {}", segment.header.capacity);
@@ -181,6 +192,10 @@ fn walk_last(disk: &dyn Disk, segment: &Segment, id: JournalId) -> Result<(Curso
         return Err(JournalError::Damaged { place: disk.place(&name), what });
     }
     look_ahead(disk, &mut pages, &cursor)?;
+    if cursor.offset + entry_bytes(0) > header.capacity || cursor.opening == u32::MAX {
+        let what = "its entries leave no room for what must follow them".to_owned();
+        return Err(JournalError::Damaged { place: disk.place(&name), what });
+    }
     Ok((cursor, flushed, attested))
 }
 

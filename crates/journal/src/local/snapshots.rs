@@ -98,7 +98,7 @@ fn check_header(
     }
     let [named, length, crc, _] = header.fields;
     let bytes = file.len().map_err(at(disk, name))?;
-    if named != position || bytes != HEADER_BYTES as u64 + length {
+    if named != position || bytes.checked_sub(HEADER_BYTES as u64) != Some(length) {
         return Err(not_whole(disk, name));
     }
     Ok((length, crc as u32))

@@ -4,9 +4,9 @@
 //! `answer` and `reading` turn what came of it into answers; `shell` is the only part that waits for anything;
 //! `shadow` is a second engine behind it that fills the `history` and makes snapshots.
 
-mod answer;
+pub mod answer;
 mod answering;
-mod check;
+pub mod check;
 mod clock;
 mod explain;
 pub mod follower;

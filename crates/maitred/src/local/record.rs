@@ -106,6 +106,9 @@ impl Entry {
         if format > u64::from(FORMAT) {
             return Err(RecordError::Newer { found: format });
         }
+        if format == 0 {
+            return Err(RecordError::Garbled("a format that there never was".to_owned()));
+        }
         let kind = input.byte()?;
         let (writer, before) = (input.fixed()?, input.fixed_wide()?);
         let body = match kind {
@@ -172,5 +175,21 @@ pub fn effective_at(last_at: Millis, stamp: Millis, batch: &Batch) -> (Millis, b
             (estimate.max(last_at), false)
         }
         _ => (stamp.max(last_at), true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Body, Entry, RecordError};
+
+    #[test]
+    fn only_formats_that_there_were_are_read() {
+        let entry = Entry { writer: 1, before: 2, body: Body::Birth { key: [3, 4], rules: 1 } };
+        let mut bytes = entry.encode().to_vec();
+        assert!(Entry::decode(&bytes).is_ok_and(|read| read == entry));
+        bytes[0] = 0;
+        assert!(matches!(Entry::decode(&bytes), Err(RecordError::Garbled(_))));
+        bytes[0] = 2;
+        assert!(matches!(Entry::decode(&bytes), Err(RecordError::Newer { found: 2 })));
     }
 }

@@ -33,9 +33,14 @@ fn change(disk: &SimDisk, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
 /// Raises the format in a header and makes its checksum right, as a newer version would write it.
 fn of_format_2(bytes: &mut [u8]) {
     bytes[8] = 2;
+    sign(bytes);
+    assert_eq!(u32_at(bytes, 8), 2);
+}
+
+/// Makes the checksum of a header right.
+fn sign(bytes: &mut [u8]) {
     let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..64]);
     bytes[12..16].copy_from_slice(&crc.to_le_bytes());
-    assert_eq!(u32_at(bytes, 8), 2);
 }
 
 #[test]
@@ -112,6 +117,24 @@ fn an_identity_or_segments_that_are_gone() {
     assert!(refused(&disk).to_string().contains("there is no segment"));
 }
 
+/// A folder in which a journal was only half born is begun anew. One whose first record is damaged is not.
+#[test]
+fn an_identity_that_is_gone_while_the_first_record_is_damaged() {
+    let name = "segment-0000000000000001.log";
+    let disk = SimDisk::new(1);
+    let mut journal = open(&disk).expect("it opens");
+    for after in 0..3 {
+        now(journal.append(after, Bytes::from(vec![1; 70]))).expect("an append");
+        now(journal.sync()).expect("a sync");
+    }
+    drop(journal);
+    crate::Disk::remove(&disk, "journal").expect("it was there");
+    // A mark numbers the opening, and then comes the first record.
+    change(&disk, name, |bytes| bytes[512..700].fill(0));
+    let error = refused(&disk);
+    assert!(error.to_string().contains("identity"), "{error}");
+}
+
 #[test]
 fn records_that_a_snapshot_proves_to_be_missing() {
     let disk = small();
@@ -155,4 +178,52 @@ fn a_folder_that_is_in_use() {
     assert!(matches!(crate::verify_on(&disk), Err(JournalError::Locked { .. })));
     drop(journal);
     open(&disk).expect("it is free again");
+}
+
+/// Only the name that a number is given stands for it, and no number of ours comes near the end of numbers.
+#[test]
+fn files_whose_names_only_look_like_ours_change_nothing() {
+    let last = u64::MAX;
+    let names = [
+        "segment-2.log".to_owned(),
+        "spare-3.log".to_owned(),
+        "snapshot-20.snap".to_owned(),
+        format!("segment-{last}.log"),
+        format!("spare-{last}.log"),
+        format!("snapshot-{last}.snap"),
+    ];
+    for name in names {
+        let disk = small();
+        disk.put(&name, &vec![7; super::run::SEGMENT_BYTES as usize]);
+        let mut journal = open(&disk).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for after in 20..60 {
+            now(journal.append(after, Bytes::from(vec![1; 700]))).expect("an append");
+        }
+        now(journal.sync()).expect("a sync");
+        drop(journal);
+        assert_eq!(open(&disk).map(|journal| journal.head()).ok(), Some(60), "{name}");
+    }
+}
+
+/// Whoever may write to the folder can make checksums right. That is damage like any other, and no end of the process.
+#[test]
+fn headers_that_no_journal_has_written() {
+    let segment = "segment-0000000000000002.log";
+    let fields: [(usize, &[u8]); 6] = [
+        (32, &[0; 8]),   // its number
+        (40, &[0; 8]),   // its first position
+        (40, &[255; 8]), // the same
+        (52, &[255; 4]), // the opening
+        (56, &[0; 8]),   // its size
+        (56, &[255, 1, 0, 0, 0, 0, 0, 0]),
+    ];
+    for (at, value) in fields {
+        let disk = small();
+        change(&disk, segment, |bytes| {
+            bytes[at..at + value.len()].copy_from_slice(value);
+            sign(bytes);
+        });
+        let error = refused(&disk);
+        assert!(matches!(error, JournalError::Damaged { .. }), "byte {at}: {error}");
+    }
 }
