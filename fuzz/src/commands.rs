@@ -1,10 +1,10 @@
 //! Any sequence of commands: engine and model answer alike and look alike after each of them, as in the engine's own judge,
 //! whose eyes these are. There chance draws the commands; here the fuzzer does, who looks for those that lead to new code.
 
-#[path = "../../crates/engine/tests/judge"]
+#[path = "../../crates/engine/tests/it/judge"]
 #[allow(dead_code, reason = "the engine's own tests use more of it")]
 mod judge {
-    pub mod answers;
+    pub mod commanded;
     pub mod commands;
     pub mod compare;
 }
