@@ -176,7 +176,7 @@ fn forge_entry(files: &mut Files, name: &str, input: &mut Unstructured<'_>) -> R
     let entry = *input.choose(&entries)?;
     let at = *input.choose(&[4, 8, 16, 24, 32, 36, 40, 44, 48])?;
     let value = number(input)?.to_le_bytes();
-    put(bytes, entry + at, &value[..if at < 8 || at >= 32 { 4 } else { 8 }]);
+    put(bytes, entry + at, &value[..if (8..32).contains(&at) { 8 } else { 4 }]);
     sign(bytes, entry, &id);
     Ok(())
 }
