@@ -31,6 +31,7 @@ test("filters, sort and range are in it; reload, back and forward keep them", as
 
 test("the box at the top leads to a limit, or explains", async ({ page, server }) => {
   await page.goto(studio(server));
+  await expect(row(page, "voice")).toBeVisible();
   const find = async (text: string) => {
     await page.keyboard.press("/");
     await page.keyboard.type(text);
