@@ -25,7 +25,7 @@ mod stopping;
 mod streams;
 mod studio;
 mod supervised;
-mod support;
+pub mod support;
 mod tls;
 mod token_ends;
 mod traces;

@@ -10,6 +10,7 @@ use super::{
     terminal::Terminal,
     watch::Watch,
 };
+use crate::http::support::has;
 
 /// Clears a screen, sets its title, colours by a one-byte introducer, turns the direction, forges a row, hides.
 const HOSTILE: &str =
@@ -117,15 +118,6 @@ fn json_has_exactly_what_was_written() {
             let json: Value = serde_json::from_str(&stdout).unwrap();
             assert!(has(&json, HOSTILE), "{args:?}: {stdout}");
         }
-    }
-}
-
-fn has(json: &Value, text: &str) -> bool {
-    match json {
-        Value::String(own) => own == text,
-        Value::Array(all) => all.iter().any(|one| has(one, text)),
-        Value::Object(all) => all.values().any(|one| has(one, text)),
-        _ => false,
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     process::start_in,
-    support::{Heard, Line, eventually, request},
+    support::{Heard, Line, eventually, has, request},
 };
 
 /// Forges a line of a log and a sample, obeys a terminal, breaks out of quotes and tags; all in it has this mark.
@@ -59,15 +59,6 @@ async fn say_it_everywhere(talk: &Talk) {
     }
     let field = format!(r#"{{"zwinge{}":1}}"#, "\\u001b[2J");
     talk.ask("POST", "/v1/slots", &[], &field).await.refused(400, "invalid_body");
-}
-
-fn has(json: &Value, text: &str) -> bool {
-    match json {
-        Value::String(own) => own == text,
-        Value::Array(all) => all.iter().any(|one| has(one, text)),
-        Value::Object(all) => all.values().any(|one| has(one, text)),
-        _ => false,
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

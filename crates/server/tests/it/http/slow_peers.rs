@@ -7,7 +7,7 @@ use maitred_server::http::Limits;
 use tokio::{io::AsyncWriteExt, task::JoinSet};
 
 use super::{
-    many_streams::open_files,
+    many_streams::{longest_of_ten_calls, open_files},
     support::{Line, Rig, eventually, impatient, request, rig_with},
 };
 
@@ -52,18 +52,6 @@ async fn open(rig: &Rig, count: u64, says: &str) -> Vec<Line> {
         });
     }
     opening.join_all().await.into_iter().flatten().collect()
-}
-
-async fn longest_of_ten_calls(rig: &Rig) -> Duration {
-    let mut longest = Duration::ZERO;
-    for number in 0..10 {
-        let began = Instant::now();
-        let body = format!(r#"{{"slot":"s-{number}","limit":"voice","confirm":"auto"}}"#);
-        rig.post("/v1/slots", &body).await.ok();
-        rig.post(&format!("/v1/slots/s-{number}/release"), "").await.ok();
-        longest = longest.max(began.elapsed() / 2);
-    }
-    longest
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

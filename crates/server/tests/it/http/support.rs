@@ -206,3 +206,13 @@ pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     }
     panic!("{what}: not within 5 s");
 }
+
+/// Whether some text in it is exactly this.
+pub fn has(json: &Value, text: &str) -> bool {
+    match json {
+        Value::String(own) => own == text,
+        Value::Array(all) => all.iter().any(|one| has(one, text)),
+        Value::Object(all) => all.values().any(|one| has(one, text)),
+        _ => false,
+    }
+}
