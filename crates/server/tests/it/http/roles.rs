@@ -5,7 +5,7 @@ use std::path::Path;
 use maitred_server::token::{Grant, Role, Tokens, kept};
 use tokio::io::AsyncReadExt;
 
-use super::support::{Heard, Line, Rig, request, rig_with};
+use super::support::{Heard, Line, Rig, eventually, request, rig_with};
 
 const LIMIT: &str = r#"{"capacity":1,"max_hold":"10m"}"#;
 
@@ -130,6 +130,29 @@ async fn prefixes_bound_what_is_done_and_seen() {
     bounded.ask(&rig, "PUT", "/v1/limits/voice-calls/pause", "").await.ok();
     let released = bounded.ask(&rig, "POST", "/v1/slots/s-voice-calls/release", "").await.ok();
     assert_eq!(released["released"], true);
+}
+
+/// Rates belong to tasks, whose names no prefix is about.
+#[tokio::test]
+async fn the_audit_of_a_token_with_prefixes_has_its_limits_and_every_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let bounded = Bearer::of(folder.path(), Role::Operate, &["voice-"]);
+    let rig = guarded(folder.path()).await;
+    for limit in ["gpu", "voice-calls"] {
+        admin.ask(&rig, "PUT", &format!("/v1/limits/{limit}"), LIMIT).await.ok();
+    }
+    let hit = r#"{"task":"describe","specs":[{"key":"user-1","limit":9,"windowSeconds":60}]}"#;
+    admin.ask(&rig, "POST", "/v1/admit", hit).await.ok();
+    admin.ask(&rig, "DELETE", "/v1/keys?task=describe&key=user-1", "").await.ok();
+    let targets = async |bearer: &Bearer| {
+        let audit = bearer.ask(&rig, "GET", "/v1/audit", "").await.ok();
+        let acts = audit["acts"].as_array().unwrap().clone();
+        acts.iter().map(|act| act["target"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    eventually("the audit is filled", async || targets(&admin).await.len() == 3).await;
+    assert_eq!(targets(&admin).await, ["describe/user…", "voice-calls", "gpu"]);
+    assert_eq!(targets(&bounded).await, ["describe/user…", "voice-calls"]);
 }
 
 /// Whose prefixes do not cover all of its limits has nothing to do with a slot, and does not learn what the others are.
