@@ -343,7 +343,8 @@ pub fn one(command: &mut Command) -> Result<Tally, Failure> {
 fn nextest(what: &[&str]) -> Result<Tally, Failure> {
     let mut command = binary::cargo();
     command.args(["nextest", "run", "--config-file", "xtask/nextest.toml"]);
-    command.args(["--cargo-profile", &binary::profile()]).args(what);
+    // All that fails is wanted at once: a run takes long.
+    command.args(["--no-fail-fast", "--cargo-profile", &binary::profile()]).args(what);
     counted(&mut command, Tally::read_nextest)
 }
 
