@@ -50,7 +50,7 @@ pub fn run(options: Options) -> Result<(), String> {
         rows.push(row);
         // Whatever happens to the parts that follow, this one is written down.
         if options.write_report {
-            report::write(&rows)?;
+            report::write(&rows, options.length)?;
         }
     }
     let failed: Vec<&str> = rows.iter().filter(|row| row.has_failed()).map(|row| row.name).collect();

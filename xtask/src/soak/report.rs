@@ -52,10 +52,10 @@ impl fmt::Display for Row {
     }
 }
 
-pub fn write(rows: &[Row]) -> Result<(), String> {
+pub fn write(rows: &[Row], percent: u64) -> Result<(), String> {
     let file = binary::root().join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();
-    let text = merged(&before, rows, &origin());
+    let text = merged(&before, rows, &origin(percent));
     fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
@@ -70,8 +70,8 @@ fn merged(before: &str, rows: &[Row], origin: &str) -> String {
     HEAD.to_owned() + &sections.concat()
 }
 
-/// Commit, date and machine.
-fn origin() -> String {
+/// Commit, date and machine, and how much of the full length it was if it was not all of it.
+fn origin(percent: u64) -> String {
     let said = |command: &mut std::process::Command| {
         let output = command.current_dir(binary::root()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
@@ -84,7 +84,8 @@ fn origin() -> String {
     let date =
         said(std::process::Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"])).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());
-    format!("{date}, commit {commit}{changed}, profile {}, {cores} cores.", binary::profile())
+    let length = if percent == 100 { String::new() } else { format!(", {percent} % of the full length") };
+    format!("{date}, commit {commit}{changed}, profile {}, {cores} cores{length}.", binary::profile())
 }
 
 #[cfg(test)]
