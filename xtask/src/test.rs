@@ -14,8 +14,8 @@ mod tally;
 use std::time::{Duration, Instant};
 
 pub use self::{
-    needs::{MUTANTS, NATS, SBOM},
-    step::watched,
+    needs::{MUTANTS, NATS, OLD_NATS, SBOM, old_nats_server},
+    step::{npm_script, watched},
 };
 use self::{
     step::{STEPS, Step},

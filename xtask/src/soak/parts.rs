@@ -5,7 +5,7 @@ use std::process::Command;
 use super::load;
 use crate::{
     binary,
-    test::{MUTANTS, watched},
+    test::{MUTANTS, OLD_NATS, npm_script, old_nats_server, watched},
 };
 
 pub struct Part {
@@ -53,8 +53,23 @@ pub const PARTS: &[Part] = &[
         run: nodes_postgres,
     },
     Part { name: "nodes-nats", what: "three servers over NATS under chaos, 10 minutes", run: nodes_nats },
+    Part {
+        name: "nodes-old-nats",
+        what: "three servers over Debian's NATS 2.9, which acknowledges too early and compares wrongly, 10 minutes",
+        run: nodes_old_nats,
+    },
+    Part {
+        name: "idle",
+        what: "10,000 slots held for an hour while nobody asks: no record is written",
+        run: idle,
+    },
     Part { name: "upgrade", what: "servers replaced by those of a newer version under load", run: upgrade },
     Part { name: "runs", what: "200 workflow runs over 30 kills", run: runs },
+    Part {
+        name: "runs-typescript",
+        what: "100 runs of the seed's programs on Workflow DevKit over 10 kills",
+        run: runs_typescript,
+    },
     Part { name: "demo", what: "the main job, long, over kills of server and workers", run: demo },
     Part { name: "see", what: "every planted defect", run: see },
     Part { name: "bounds", what: "every bound of a server filled, memory as stated", run: bounds },
@@ -116,19 +131,34 @@ fn kill(lengths: &Lengths) -> Ended {
 }
 
 fn nodes_postgres(lengths: &Lengths) -> Ended {
-    nodes("postgres", lengths)
+    nodes(&["--on=postgres"], lengths)
 }
 
 fn nodes_nats(lengths: &Lengths) -> Ended {
-    nodes("nats", lengths)
+    nodes(&["--on=nats"], lengths)
+}
+
+/// The chain of records must hold there, or say that the server has lost what it had acknowledged.
+fn nodes_old_nats(lengths: &Lengths) -> Ended {
+    if let Err(why) = OLD_NATS.provide() {
+        return Ended::LeftOut(why);
+    }
+    let server = format!("--nats-server={}", old_nats_server().display());
+    nodes(&["--on=nats", &server], lengths)
 }
 
 /// Ten minutes of runs of half a minute: each is judged by itself.
-fn nodes(on: &str, lengths: &Lengths) -> Ended {
-    let (on, minutes) = (format!("--on={on}"), format!("--minutes={}", lengths.of(10)));
-    let is_result =
-        |line: &str| line.contains("calls judged") || line.contains("seed") || line.contains("trouble");
-    shown(binary::this(&["nodes", &on, &minutes]), is_result)
+fn nodes(on: &[&str], lengths: &Lengths) -> Ended {
+    let minutes = format!("--minutes={}", lengths.of(10));
+    let is_result = |line: &str| {
+        ["calls judged", "seed", "trouble", "the store lost"].iter().any(|part| line.contains(part))
+    };
+    shown(binary::this(&[&["nodes", &minutes], on].concat()), is_result)
+}
+
+fn idle(lengths: &Lengths) -> Ended {
+    let minutes = format!("--idle={}", lengths.of(60));
+    shown(binary::this(&["nodes", &minutes]), |line| line.contains("records written"))
 }
 
 fn upgrade(_: &Lengths) -> Ended {
@@ -140,6 +170,18 @@ fn upgrade(_: &Lengths) -> Ended {
 fn runs(lengths: &Lengths) -> Ended {
     let (runs, kills) = (format!("--runs={}", lengths.of(200)), format!("--kills={}", lengths.of(30)));
     shown(binary::this(&["workflows", &runs, &kills]), |line| line.contains("calls") || line.contains("seed"))
+}
+
+/// On the DevKit's own files, which are mended after each kill: they are made for development.
+fn runs_typescript(lengths: &Lengths) -> Ended {
+    let (runs, kills) = (lengths.of(100).to_string(), lengths.of(10).to_string());
+    match npm_script("e2e -- chaos", &[("CHAOS_RUNS", &runs), ("CHAOS_KILLS", &kills)]) {
+        Err(why) => Ended::Failed(why),
+        Ok(npm) => shown(npm, |line| {
+            let found = ["CHAOS_SEED", "runs:", "dialled:", "repeated:", "mostInside:", "torn:", "seconds:"];
+            found.iter().any(|name| line.trim_start_matches(['{', ' ']).starts_with(name))
+        }),
+    }
 }
 
 fn demo(lengths: &Lengths) -> Ended {

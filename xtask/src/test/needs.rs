@@ -70,6 +70,28 @@ pub const MUTANTS: Need = Need {
     install: || cargo(&["install", "--locked", "cargo-mutants@27.1.0"]),
 };
 
+/// An old one, to see that the chain of records holds where the server's own comparison does not. It is not installed,
+/// only laid beside what is built.
+pub const OLD_NATS: Need = Need {
+    name: "Debian's nats-server 2.9",
+    look: || {
+        let mut command = shell(r#""$0" --version | grep -qF 'v2.9'"#);
+        command.arg(old_nats_server());
+        command
+    },
+    install: || {
+        let mut command = shell(
+            r#"set -e; cd "$(mktemp -d)"; apt-get download nats-server; dpkg-deb -x nats-server_*.deb "$0""#,
+        );
+        command.arg(target().join("nats-debian"));
+        command
+    },
+};
+
+pub fn old_nats_server() -> PathBuf {
+    target().join("nats-debian/usr/bin/nats-server")
+}
+
 /// With a font, so that pages have letters.
 const CHROMIUM: &str = "set -e; root=; [ $(id -u) -eq 0 ] || root=sudo; $root apt-get update; \
     $root apt-get install -y --no-install-recommends chromium fonts-dejavu-core";

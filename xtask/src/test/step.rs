@@ -216,19 +216,24 @@ fn workflows_postgres() -> Result<Tally, Failure> {
     npm_run(&["build", "e2e -- chaos"], &[("WORKFLOW_POSTGRES_URL", &url)])
 }
 
-/// Scripts of the TypeScript package, which is installed first unless it was. Their tests start the server.
+/// Scripts of the TypeScript package. Their tests start the server.
 fn npm_run(scripts: &[&str], settings: &[(&str, &str)]) -> Result<Tally, Failure> {
-    const FOLDER: &str = "sdk/typescript";
-    let server = binary::build().map_err(failed)?;
-    if !binary::root().join(FOLDER).join("node_modules").exists() {
-        one(binary::npm(FOLDER).arg("ci"))?;
-    }
     for script in scripts {
-        let mut npm = binary::npm(FOLDER);
-        npm.arg("run").args(script.split(' ')).env("MAITRED_BIN", &server).envs(settings.iter().copied());
-        one(&mut npm)?;
+        one(npm_script(script, settings).map_err(failed)?)?;
     }
     Ok(Tally::passed(scripts.len()))
+}
+
+/// A script of the TypeScript package, which is installed first unless it was.
+pub fn npm_script(script: &str, settings: &[(&str, &str)]) -> Result<Command, String> {
+    const FOLDER: &str = "sdk/typescript";
+    let server = binary::build()?;
+    if !binary::root().join(FOLDER).join("node_modules").exists() {
+        one(binary::npm(FOLDER).arg("ci")).map_err(|failure| failure.why)?;
+    }
+    let mut npm = binary::npm(FOLDER);
+    npm.arg("run").args(script.split(' ')).env("MAITRED_BIN", &server).envs(settings.iter().copied());
+    Ok(npm)
 }
 
 fn doc_tests() -> Result<Tally, Failure> {
