@@ -219,7 +219,7 @@ fn workflows_postgres() -> Result<Tally, Failure> {
 /// Scripts of the TypeScript package. Their tests start the server.
 fn npm_run(scripts: &[&str], settings: &[(&str, &str)]) -> Result<Tally, Failure> {
     for script in scripts {
-        one(npm_script(script, settings).map_err(failed)?)?;
+        one(&mut npm_script(script, settings).map_err(failed)?)?;
     }
     Ok(Tally::passed(scripts.len()))
 }
