@@ -11,6 +11,9 @@ use utoipa::{
 #[serde(transparent)]
 pub struct Given(pub Value);
 
+/// What a message repeats of a text.
+const SHOWN_CHARS: usize = 100;
+
 impl PartialSchema for Given {
     fn schema() -> RefOr<Schema> {
         let kinds = SchemaType::from_iter([Type::Integer, Type::String]);
@@ -39,8 +42,13 @@ impl Given {
     pub fn shown(&self) -> String {
         match &self.0 {
             Value::Null => "nothing".to_owned(),
-            Value::String(text) => format!("\"{}\"", text.escape_debug()),
-            other => other.to_string(),
+            Value::String(text) => match text.char_indices().nth(SHOWN_CHARS) {
+                None => format!("\"{}\"", text.escape_debug()),
+                Some((end, _)) => format!("\"{}…\"", text[..end].escape_debug()),
+            },
+            Value::Array(_) => "a list".to_owned(),
+            Value::Object(_) => "an object".to_owned(),
+            Value::Bool(_) | Value::Number(_) => self.0.to_string(),
         }
     }
 }
@@ -66,5 +74,23 @@ impl From<&str> for Given {
 impl From<String> for Given {
     fn from(text: String) -> Self {
         Self(Value::from(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Given;
+
+    #[test]
+    fn what_was_given_is_shown_without_control_characters_and_not_at_any_length() {
+        let shown = |value| Given(value).shown();
+        assert_eq!(shown(json!("4\u{9b}5m")), "\"4\\u{9b}5m\"");
+        assert_eq!(shown(json!(["\u{9b}2J"])), "a list");
+        assert_eq!(shown(json!({"\u{7f}": 1})), "an object");
+        assert_eq!((shown(json!(-1)), shown(json!(null))), ("-1".to_owned(), "nothing".to_owned()));
+        let long = "é".repeat(101);
+        assert_eq!(shown(json!(long)), format!("\"{}…\"", &long[..200]));
     }
 }

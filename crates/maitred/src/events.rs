@@ -3,7 +3,11 @@
 use maitred_api::{Context, LiveEvent, Problem};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use crate::{Client, Far, Maitred, far::Told, local::LiveEvents};
+use crate::{
+    Client, Far, Maitred,
+    far::Told,
+    local::{LiveEvents, Scope},
+};
 
 /// Records that were told and not yet taken. Who takes none for longer is told less, and nobody is held up.
 const AHEAD: usize = 256;
@@ -27,7 +31,7 @@ impl Maitred {
         let line = &self.home.line;
         match line.client() {
             Client::Near(node) => {
-                let (_, events) = node.listen(&self.context, None, None).await?;
+                let (_, events) = node.listen(&self.context, Scope::default(), None).await?;
                 Ok(Events(Source::Near(Box::new(events))))
             }
             Client::Far(far) => {

@@ -85,31 +85,32 @@ impl Node {
         Ok(Answer::Run(answer))
     }
 
-    /// What is true now, and everything that happens after it: in a namespace, or of one of its limits.
+    /// What is true now, and everything that happens after it.
     ///
     /// With `after`, what happened behind that revision instead, as long as it is kept.
     pub async fn listen(
         &self,
         context: &Context,
-        limit: Option<String>,
+        scope: Scope,
         after: Option<u64>,
     ) -> Result<(Option<LiveSnapshot>, LiveEvents), Problem> {
         let namespace = check::namespace(context)?.to_string();
-        let events = |listener, behind| LiveEvents { listener, namespace, limit: limit.clone(), behind };
+        let limit = scope.limit.clone();
+        let events = |listener, behind| LiveEvents { listener, namespace, limit, behind };
         if let Some(after) = after
             && let Ok(listener) = self.stream.listen(Some(after))
         {
             return Ok((None, events(listener, after)));
         }
         let listener = self.stream.listen(None).map_err(|TooFarBehind| no_history())?;
-        let (snapshot, revision) = self.snapshot(context, limit.as_deref()).await?;
+        let (snapshot, revision) = self.snapshot(context, scope).await?;
         Ok((Some(snapshot), events(listener, revision)))
     }
 
-    async fn snapshot(&self, context: &Context, limit: Option<&str>) -> Result<(LiveSnapshot, u64), Problem> {
-        let call = match limit {
-            Some(limit) => Call::LimitSlots { limit: limit.to_owned(), skip: 0, most: None },
-            None => Call::Limits { after: None, most: Some(1_000), prefixes: Vec::new() },
+    async fn snapshot(&self, context: &Context, scope: Scope) -> Result<(LiveSnapshot, u64), Problem> {
+        let call = match scope {
+            Scope { limit: Some(limit), .. } => Call::LimitSlots { limit, skip: 0, most: None },
+            Scope { prefixes, .. } => Call::Limits { after: None, most: Some(1_000), prefixes },
         };
         match self.read(context, call).await? {
             Answer::LimitSlots(slots) => {
@@ -127,6 +128,14 @@ impl Node {
     pub fn listeners(&self) -> usize {
         self.stream.listeners()
     }
+}
+
+/// What somebody listens to: one limit, or the whole namespace.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    pub limit: Option<String>,
+    /// Of the whole namespace, the snapshot has the limits whose names begin with one of these; all, if there are none.
+    pub prefixes: Vec<String>,
 }
 
 /// What happens, as it becomes durable.

@@ -34,7 +34,7 @@ mod waiters;
 
 pub use answering::Answering;
 pub use history::copy as copy_history;
-pub use looking_back::LiveEvents;
+pub use looking_back::{LiveEvents, Scope};
 pub use node::{BATCH_MAX, Health, Metrics, Node};
 pub use start::{NodeOptions, StartError};
 pub use stream::TooFarBehind;

@@ -8,7 +8,7 @@ use maitred::{
         ExplainedKind, Given, HistoryAnswer, LiveSnapshot, NamedLimit, RunFilter, RunStatus, RunsFields,
         SlotState,
     },
-    local::{Node, NodeOptions},
+    local::{Node, NodeOptions, Scope},
 };
 
 async fn node(folder: Option<&std::path::Path>) -> Node {
@@ -250,7 +250,8 @@ async fn a_stream_begins_with_what_is_and_goes_on_without_a_gap() {
     let node = node(None).await;
     ask(&node, declare("a", 1)).await;
     let context = Context::default();
-    let (snapshot, mut events) = node.listen(&context, Some("a".to_owned()), None).await.expect("a stream");
+    let about = Scope { limit: Some("a".to_owned()), ..Scope::default() };
+    let (snapshot, mut events) = node.listen(&context, about, None).await.expect("a stream");
     let Some(LiveSnapshot::Limit(slots)) = snapshot else { panic!("no snapshot") };
     ask(&node, declare("b", 1)).await;
     ask(&node, acquire(&["a"], "s", "r")).await;
@@ -261,7 +262,7 @@ async fn a_stream_begins_with_what_is_and_goes_on_without_a_gap() {
     let (second, told) = events.next().await.expect("not behind").expect("not ended");
     assert_eq!((told[0].kind.as_str(), told[0].state.as_deref()), ("slot_ended", Some("released")));
 
-    let (snapshot, mut again) = node.listen(&context, None, Some(first)).await.expect("resumed");
+    let (snapshot, mut again) = node.listen(&context, Scope::default(), Some(first)).await.expect("resumed");
     assert!(snapshot.is_none());
     assert_eq!(again.next().await.expect("not behind").map(|(revision, _)| revision), Some(second));
 }

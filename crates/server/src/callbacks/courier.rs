@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use maitred::local::{LiveEvents, Node};
+use maitred::local::{LiveEvents, Node, Scope};
 use maitred_api::{Call, Context, LiveEvent, RunStatus, SlotState};
 use tokio::{
     sync::{Notify, mpsc},
@@ -82,7 +82,7 @@ impl Courier {
     /// As long as the node runs.
     pub async fn run(mut self) {
         loop {
-            match self.ways.node.listen(&self.ways.context, None, None).await {
+            match self.ways.node.listen(&self.ways.context, Scope::default(), None).await {
                 Ok((_, events)) => {
                     if self.follow(events).await.is_stopped() {
                         return;

@@ -32,7 +32,7 @@ use axum::{
 };
 use bytes::Bytes;
 use hyper::body::Frame;
-use maitred::local::{LiveEvents, TooFarBehind};
+use maitred::local::{LiveEvents, Scope, TooFarBehind};
 use maitred_api::{LiveEvent, LiveSnapshot, Problem, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -86,9 +86,10 @@ pub async fn stream_events(
     if let Some(limit) = &asked.limit {
         covers(&asker.grant, limit)?;
     }
-    let (snapshot, events) = app.node.listen(&asker.context, asked.limit.clone(), known).await?;
+    let scope = Scope { limit: asked.limit, prefixes: asker.grant.limits.clone() };
+    let (snapshot, events) = app.node.listen(&asker.context, scope.clone(), known).await?;
     let (sender, messages) = mpsc::channel(AHEAD);
-    let teller = Teller { app: App::clone(&app), asker, limit: asked.limit, told: sender };
+    let teller = Teller { app: App::clone(&app), asker, scope, told: sender };
     tokio::spawn(teller.tell(after.is_some() && snapshot.is_some(), snapshot, events));
     app.numbers.open_streams.inc();
     Ok(answer(Told { messages, app }))
@@ -155,7 +156,7 @@ impl Drop for Told {
 struct Teller {
     app: App,
     asker: Asker,
-    limit: Option<String>,
+    scope: Scope,
     told: mpsc::Sender<Bytes>,
 }
 
@@ -200,7 +201,7 @@ impl Teller {
                 Heard::HungUp => Err(End::HungUp),
                 Heard::Revoked => Err(End::Bye("the token was revoked".to_owned())),
                 Heard::TooFarBehind => {
-                    match self.app.node.listen(&self.asker.context, self.limit.clone(), None).await {
+                    match self.app.node.listen(&self.asker.context, self.scope.clone(), None).await {
                         Ok((snapshot, anew)) => {
                             events = anew;
                             self.begin(true, snapshot).await

@@ -80,3 +80,23 @@ async fn an_expired_token_is_refused_and_its_stream_ends() {
 fn is_over(told: &[u8]) -> bool {
     told.ends_with(b"0\r\n\r\n")
 }
+
+/// A page of limits holds a thousand; those of the token come behind them.
+#[tokio::test]
+async fn a_stream_begins_with_the_limits_of_its_token() {
+    let folder = tempfile::tempdir().unwrap();
+    let admin = Bearer::of(folder.path(), Role::Admin, &[]);
+    let partner = Bearer::of(folder.path(), Role::Read, &["partner-"]);
+    let rig = guarded(folder.path()).await;
+    let name = |number| format!(r#"{{"name":"a-{number}","capacity":1,"max_hold":"10m"}}"#);
+    let others: Vec<String> = (0..1_100).map(name).collect();
+    let own = r#"{"name":"partner-api","capacity":5,"max_hold":"10m"}"#;
+    let set = format!(r#"{{"limits":[{},{own}]}}"#, others.join(","));
+    admin.ask(&rig, "PUT", "/v1/limits", &set).await.ok();
+    let mut stream = rig.line().await;
+    stream.say(request("GET", "/v1/events", &[&partner.0], "")).await;
+    let mut told = Vec::new();
+    read_until(&mut stream, &mut told, "\n\n").await;
+    read_until(&mut stream, &mut told, "partner-api").await;
+    assert!(!String::from_utf8_lossy(&told).contains("a-1"), "others are not told of");
+}
