@@ -41,10 +41,12 @@ pub fn elsewhere(kills: &[Kill], made: &[Made]) -> Option<Delay> {
             let is_then = made.call.ended_at >= kill.at_us && made.call.began_at <= until;
             made.server != kill.server && !made.hangs && is_then
         };
-        took.extend(made.iter().filter(concerns).map(|made| {
-            // What was slow before that had another reason.
-            made.call.ended_at - made.call.began_at.max(kill.at_us)
-        }));
+        // What was slow before that, or was still under way after it, had another reason.
+        took.extend(
+            made.iter()
+                .filter(concerns)
+                .map(|made| made.call.ended_at.min(until) - made.call.began_at.max(kill.at_us)),
+        );
     }
     took.sort_unstable();
     let ms = |micros: u64| micros as f64 / 1_000.0;
@@ -67,9 +69,10 @@ mod tests {
     fn only_what_the_others_answered_meanwhile_counts() {
         let kills = [Kill { server: 1, at_us: 10_000, until_us: 50_000 }];
         let hangs = Made { hangs: true, ..made(0, 20_000, 90_000) };
-        let calls = [made(0, 1_000, 12_000), made(1, 11_000, 80_000), made(2, 60_000, 99_000), hangs];
-        let delay = elsewhere(&kills, &calls).expect("one answer");
-        assert_eq!((delay.answers, delay.slowest_ms), (1, 2.0));
-        assert!(elsewhere(&kills, &calls[1..]).is_none());
+        let others = [made(1, 11_000, 80_000), made(2, 60_000, 99_000), hangs];
+        assert!(elsewhere(&kills, &others).is_none());
+        let under_way = [made(0, 1_000, 12_000), made(2, 47_000, 3_047_000)];
+        let delay = elsewhere(&kills, &[&others[..], &under_way].concat()).expect("two answers");
+        assert_eq!((delay.answers, delay.slowest_ms), (2, 3.0));
     }
 }

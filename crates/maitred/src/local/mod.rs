@@ -6,6 +6,7 @@
 
 pub mod answer;
 mod answering;
+mod awake;
 pub mod check;
 mod clock;
 mod explain;

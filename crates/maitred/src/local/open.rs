@@ -1,7 +1,10 @@
 //! Brings a journal up: opens it, replays it, gives it its birth if it is new, and asks whether this machine's
 //! clock can be believed.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use maitred_engine::time::{DAY_MS, Millis, SECOND_MS, format_duration};
@@ -10,6 +13,7 @@ use maitred_journal::{
 };
 
 use super::{
+    awake::Awake,
     follower::{Follower, Halt},
     record::{Body, Entry},
     seen::Seen,
@@ -85,7 +89,8 @@ pub async fn bring_up(mut journal: Box<dyn Journal>, options: &NodeOptions) -> R
         follower = give_birth(&mut *journal, writer).await?;
     } else if !options.manual_clock && follower.now() > 0 && !journal.is_shared() {
         // Behind a birth alone nothing can be due.
-        check_clock(follower.now(), clock.now(), options.accept_clock)?;
+        let awake_until = options.folder.as_deref().and_then(Awake::last);
+        check_clock(follower.now(), awake_until, clock.now(), options.accept_clock)?;
     }
     Ok(Opened { journal, follower, writer, clock })
 }
@@ -103,6 +108,12 @@ pub async fn seen(
     }
     seen.check(&mut *journal.archive(), follower).await.map_err(StartError)?;
     Ok(Some(seen))
+}
+
+/// Where to write down how long this process is there, and what time it is now: only then is it asked at a start.
+pub fn awake(options: &NodeOptions, journal: &dyn Journal, clock: &dyn Clock) -> Option<(PathBuf, Millis)> {
+    let is_asked = !options.manual_clock && !journal.is_shared();
+    options.folder.clone().filter(|_| is_asked).map(|folder| (folder, clock.now()))
 }
 
 fn open_folder(folder: &Path, clock: Arc<dyn Clock>) -> Result<Local, StartError> {
@@ -175,14 +186,13 @@ async fn give_birth(journal: &mut dyn Journal, writer: u64) -> Result<Follower, 
 }
 
 /// Whether the clock may be believed after this process was away (a leap would free every slot).
-fn check_clock(last_at: Millis, now: Millis, accepted: bool) -> Result<(), StartError> {
-    let leap = if now + BEHIND_MS < last_at {
-        format!("{} behind the last record", format_duration(last_at - now))
-    } else if now > last_at + DAY_MS {
-        format!("{} after the last record", format_duration(now - last_at))
-    } else {
-        return Ok(());
-    };
+fn check_clock(
+    last_at: Millis,
+    awake_until: Option<Millis>,
+    now: Millis,
+    accepted: bool,
+) -> Result<(), StartError> {
+    let Some(leap) = leap(last_at, awake_until, now) else { return Ok(()) };
     if accepted || clock_is_synchronised() {
         return Ok(());
     }
@@ -192,7 +202,39 @@ fn check_clock(last_at: Millis, now: Millis, accepted: bool) -> Result<(), Start
     )))
 }
 
+/// What is odd about the clock, in words.
+fn leap(last_at: Millis, awake_until: Option<Millis>, now: Millis) -> Option<String> {
+    let there_until = awake_until.map_or(last_at, |until| until.max(last_at));
+    if now + BEHIND_MS < last_at {
+        Some(format!("{} behind the last record", format_duration(last_at - now)))
+    } else if now > there_until + DAY_MS {
+        Some(format!("{} after a server was last there", format_duration(now - there_until)))
+    } else {
+        None
+    }
+}
+
 /// What the machine's time service says of itself.
 fn clock_is_synchronised() -> bool {
     Path::new("/run/systemd/timesync/synchronized").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use maitred_engine::time::{DAY_MS, SECOND_MS};
+
+    use super::leap;
+
+    #[test]
+    fn a_leap_is_a_day_in_which_no_server_was_there() {
+        let (monday, wednesday) = (10 * DAY_MS, 12 * DAY_MS);
+        assert_eq!(leap(monday, None, monday + DAY_MS), None);
+        assert_eq!(leap(monday, None, wednesday).as_deref(), Some("2d after a server was last there"));
+        assert_eq!(leap(monday, Some(wednesday - SECOND_MS), wednesday), None);
+        assert_eq!(leap(monday, Some(monday - DAY_MS), monday + DAY_MS), None);
+        assert!(leap(monday, Some(monday + SECOND_MS), wednesday).is_some());
+        assert_eq!(leap(monday, Some(wednesday), monday - 5 * SECOND_MS), None);
+        let behind = leap(monday, Some(wednesday), monday - 6 * SECOND_MS);
+        assert_eq!(behind.as_deref(), Some("6s behind the last record"));
+    }
 }

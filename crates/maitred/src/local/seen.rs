@@ -101,15 +101,19 @@ impl Seen {
         }
     }
 
-    /// Whole or not at all, as far as this process goes.
     fn write(&self, mark: Mark) -> io::Result<()> {
         let Mark { key: [high, low], position, hash } = mark;
-        let next = self.file.with_extension("next");
-        let mut file: File =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-        writeln!(file, "{high:016x}{low:016x} {position} {hash:032x}")?;
-        fs::rename(next, &self.file)
+        replace(&self.file, &format!("{high:016x}{low:016x} {position} {hash:032x}\n"))
     }
+}
+
+/// Whole or not at all, as far as this process goes.
+pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let next = file.with_extension("next");
+    let mut written: File =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+    written.write_all(text.as_bytes())?;
+    fs::rename(next, file)
 }
 
 fn read(text: &str) -> Option<Mark> {

@@ -6,12 +6,14 @@
 //! from the newest snapshot no record is missing from either, and those that are in them already are passed over. While
 //! the history cannot be written (`history/filler.rs`) snapshots are made all the same: the limiter comes first.
 
-use std::{io::ErrorKind, sync::Arc, time::Duration};
+use std::{future::pending, io::ErrorKind, path::PathBuf, sync::Arc, time::Duration};
 
+use maitred_engine::time::Millis;
 use maitred_journal::{Archive, JournalError, Position};
 use tokio::sync::watch;
 
 use super::{
+    awake::Awake,
     follower::{Follower, Halt},
     history::{Filler, Rows},
     open,
@@ -31,6 +33,8 @@ pub struct Shadow {
     pub head: watch::Receiver<Position>,
     /// Of a shared journal.
     pub seen: Option<Seen>,
+    /// Of a local one in a folder: where that is, and the time at the start.
+    pub awake: Option<(PathBuf, Millis)>,
     pub history: Filler,
     pub series: Arc<Series>,
     pub snapshot_every: Position,
@@ -45,9 +49,14 @@ impl Shadow {
         let mut kept = follower.head();
         let mut kept_before = None;
         let mut next = kept + self.snapshot_every;
+        let mut awake = self.awake.take().map(|(folder, now)| Awake::begin(&folder, now));
         loop {
             let writer_is_gone = tokio::select! {
                 changed = self.head.changed() => changed.is_err(),
+                () = is_due(&mut awake) => {
+                    awake.as_ref().inspect(|awake| awake.note());
+                    continue;
+                }
                 () = self.history.is_due() => {
                     self.history.write();
                     continue;
@@ -68,6 +77,7 @@ impl Shadow {
                 }
             }
             if writer_is_gone {
+                awake.as_ref().inspect(|awake| awake.note());
                 self.history.write();
                 self.history.keep_series(follower.head(), || self.series.encode());
                 return Ok(());
@@ -156,6 +166,13 @@ impl Shadow {
             },
             None => Ok(true),
         }
+    }
+}
+
+async fn is_due(awake: &mut Option<Awake>) {
+    match awake {
+        Some(awake) => awake.is_due().await,
+        None => pending().await,
     }
 }
 

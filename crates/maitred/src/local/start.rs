@@ -66,6 +66,7 @@ impl Node {
         let written = written.collect::<Result<_, _>>().map_err(|error| StartError(error.to_string()))?;
         let Opened { journal, follower, writer, clock } = open::bring_up(journal, &options).await?;
         let seen = open::seen(&options, &*journal, &follower).await?;
+        let awake = open::awake(&options, &*journal, &*clock);
         let (head, head_seen) = watch::channel(follower.head());
         let filler = Filler::open(options.folder.as_deref(), Keep::default(), follower.head());
         let history = History { shelf: filler.shelf(), progress: filler.progress() };
@@ -75,6 +76,7 @@ impl Node {
             archive: journal.archive(),
             head: head_seen,
             seen,
+            awake,
             history: filler,
             snapshot_every: SNAPSHOT_EVERY,
         };

@@ -1,6 +1,7 @@
 //! The library as a program uses it, near and far.
 
 mod cancellation;
+mod clock;
 mod common;
 mod conditions;
 mod conformance;
