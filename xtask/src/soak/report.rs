@@ -79,8 +79,9 @@ fn origin(percent: u64) -> String {
     let git =
         |arguments: &[&str]| said(std::process::Command::new("git").args(arguments)).unwrap_or_default();
     let commit = git(&["rev-parse", "--short=12", "HEAD"]);
-    let changed =
-        if git(&["status", "--porcelain", "--untracked-files=no"]).is_empty() { "" } else { ", changed" };
+    let but_this = format!(":!{FILE}");
+    let status = git(&["status", "--porcelain", "--untracked-files=no", "--", ".", &but_this]);
+    let changed = if status.is_empty() { "" } else { ", changed" };
     let date =
         said(std::process::Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"])).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(0, |cores| cores.get());

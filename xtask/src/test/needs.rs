@@ -89,7 +89,7 @@ pub const OLD_NATS: Need = Need {
 };
 
 pub fn old_nats_server() -> PathBuf {
-    target().join("nats-debian/usr/bin/nats-server")
+    target().join("nats-debian/usr/sbin/nats-server")
 }
 
 /// With a font, so that pages have letters.
