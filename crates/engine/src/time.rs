@@ -69,3 +69,28 @@ pub fn format_duration(ms: Millis) -> String {
 pub fn seconds_up(ms: Millis) -> u64 {
     ms.div_ceil(SECOND_MS)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{DAY_MS, HOUR_MS, format_duration, parse_duration};
+
+    #[test]
+    fn what_is_printed_is_read_again() {
+        let lengths = (0..40).map(|power| 3_u64.pow(power)).chain([0, 1_000, DAY_MS, DAY_MS + 1, u64::MAX]);
+        for ms in lengths {
+            assert_eq!(parse_duration(&format_duration(ms)), Some(ms), "{ms}");
+        }
+        assert_eq!(format_duration(DAY_MS + 12 * HOUR_MS + 5), "1d12h5ms");
+    }
+
+    #[test]
+    fn each_unit_once_and_the_largest_first() {
+        for bad in ["", "m", "5x", "5m5m", "5m1h", "1.5h", "-1s", " 1s", "1s ", "1h30", "5 m", "५m", "5µs"]
+        {
+            assert_eq!(parse_duration(bad), None, "{bad:?}");
+        }
+        assert_eq!(parse_duration("18446744073709551616"), None);
+        assert_eq!(parse_duration("213503982335d"), None);
+        assert_eq!(parse_duration("213503982334d"), Some(213_503_982_334 * DAY_MS));
+    }
+}

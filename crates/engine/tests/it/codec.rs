@@ -1,6 +1,9 @@
 //! Commands as bytes: everything comes back as it was, and nothing that is damaged gets in.
 
 use maitred_engine::{
+    bounds::{
+        CAPACITY_MAX, COUNT_MAX, MAX_HOLD_MAX_MS, TIMEOUT_MAX_MS, WEIGHT_MAX, WINDOW_MAX_MS, WINDOW_MIN_MS,
+    },
     bytes::{DecodeError, Reader, Writer},
     command::{
         Acquire, Admit, Ask, Command, Confirm, Declaration, Hold, Line, Request, RunStatus, Spec, SpecKind,
@@ -151,6 +154,45 @@ fn what_is_out_of_bounds_is_refused() {
         assert!(!command.check_form(), "{command:?}");
         assert!(decode(&encode(&command)).is_err(), "{command:?}");
     }
+}
+
+/// A rate, a place, an ask or a declaration with one number just out of its bounds; with it just inside, it is taken.
+#[test]
+fn each_number_has_its_bounds() {
+    let rate = |window_ms, cost| SpecKind::Rate { window_ms, cost, successes_only: false };
+    let spec =
+        |limit, kind| Verb::Admit(Admit { specs: vec![Spec { key: name("k"), limit, kind }], ..admit() });
+    let ask = |weight| Acquire { asks: vec![Ask { limit: name("gpu"), weight }], ..acquire() };
+    let declared = |capacity, max_hold_ms| Declaration { limit: name("gpu"), capacity, max_hold_ms };
+    let (window, cost, count) = (rate(WINDOW_MIN_MS, 1), rate(WINDOW_MAX_MS, COUNT_MAX), COUNT_MAX);
+    let inside = [
+        spec(0, window),
+        spec(count, cost),
+        spec(count, SpecKind::Place),
+        Verb::Acquire(ask(1)),
+        Verb::Acquire(Acquire { timeout_ms: TIMEOUT_MAX_MS, ..ask(WEIGHT_MAX) }),
+        Verb::Declare(declared(1, 1)),
+        Verb::Declare(declared(CAPACITY_MAX, MAX_HOLD_MAX_MS)),
+    ];
+    let outside = [
+        spec(1, rate(WINDOW_MIN_MS - 1, 1)),
+        spec(1, rate(WINDOW_MIN_MS + 1, 1)),
+        spec(1, rate(0, 1)),
+        spec(1, rate(WINDOW_MAX_MS + 1_000, 1)),
+        spec(1, rate(WINDOW_MIN_MS, 0)),
+        spec(1, rate(WINDOW_MIN_MS, COUNT_MAX + 1)),
+        spec(count + 1, window),
+        spec(count + 1, SpecKind::Place),
+        Verb::Acquire(ask(0)),
+        Verb::Acquire(ask(WEIGHT_MAX + 1)),
+        Verb::Acquire(Acquire { timeout_ms: TIMEOUT_MAX_MS + 1, ..acquire() }),
+        Verb::Declare(declared(0, 1)),
+        Verb::Declare(declared(1, 0)),
+        Verb::Declare(declared(CAPACITY_MAX + 1, 1)),
+        Verb::Declare(declared(1, MAX_HOLD_MAX_MS + 1)),
+    ];
+    inside.into_iter().for_each(|verb| assert!(of(verb.clone()).check_form(), "{verb:?}"));
+    outside.into_iter().for_each(|verb| assert!(!of(verb.clone()).check_form(), "{verb:?}"));
 }
 
 #[test]
