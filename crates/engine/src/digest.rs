@@ -165,3 +165,28 @@ impl End {
             .find(|end| end.number() == number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{HashKey, Named};
+
+    /// Key `c` of task `ab` is not key `bc` of task `a`; nor are two kinds of name, or two lengths of list, the same.
+    #[test]
+    fn other_names_have_other_hashes() {
+        let key = HashKey([1, 2]);
+        let long = "x".repeat(200);
+        let hashes = [
+            key.name(Named::Slot, ["ab", "c"]),
+            key.name(Named::Slot, ["a", "bc"]),
+            key.name(Named::Run, ["a", "bc"]),
+            key.name(Named::Slot, ["abc"]),
+            key.name(Named::Slot, ["", "abc"]),
+            key.name(Named::Slot, [&long, "c"]),
+            key.name(Named::Slot, [&long[1..], "xc"]),
+            HashKey([2, 1]).name(Named::Slot, ["ab", "c"]),
+        ];
+        for (index, hash) in hashes.iter().enumerate() {
+            assert!(!hashes[..index].contains(hash), "{index}");
+        }
+    }
+}
