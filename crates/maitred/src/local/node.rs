@@ -89,6 +89,7 @@ impl Node {
         }
         let (node, context) = (self.clone(), context.clone());
         Answering::looking(async move {
+            node.second_engine_sees(&context, &call).await?;
             match call {
                 Call::History { .. } | Call::Audit(_) => node.look_back(&context, call).await,
                 Call::Overview(fields) => node.overview(&context, fields).await,
@@ -117,6 +118,19 @@ impl Node {
             Ok(answer) => answer.map_or_else(|_| Err(unknown()), |answer| *answer),
             Err(_) => Err(self.not_reached(min_revision).await),
         }
+    }
+
+    /// What comes from the second engine is behind the writer by a moment: whoever wants to see a revision waits for that
+    /// too. Not while the history cannot be filled: its answers say how far they reach.
+    async fn second_engine_sees(&self, context: &Context, call: &Call) -> Result<(), Problem> {
+        let Some(revision) = context.min_revision.filter(|_| comes_from_second_engine(call)) else {
+            return Ok(());
+        };
+        let mut progress = self.history.progress.clone();
+        let reached =
+            progress.wait_for(|progress| progress.filled_to >= revision || progress.trouble.is_some());
+        let is_reached = tokio::time::timeout(REVISION_WAIT, reached).await.is_ok();
+        if is_reached { Ok(()) } else { Err(self.not_reached(context.min_revision).await) }
     }
 
     /// Why a read that wanted to see a revision did not. A node that is in touch has read its journal to the end often
@@ -341,4 +355,20 @@ fn checked(context: &Context, call: &mut Call) -> Result<Box<Request>, Problem> 
         }
     }
     Ok(request)
+}
+
+/// Answers of these tell of what was, or of runs that have ended.
+fn comes_from_second_engine(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::History { .. }
+            | Call::Audit(_)
+            | Call::Overview(_)
+            | Call::Series { .. }
+            | Call::Runs(_)
+            | Call::Run { .. }
+            | Call::Explain { .. }
+            | Call::Slot { .. }
+            | Call::LimitSlots { .. }
+    )
 }

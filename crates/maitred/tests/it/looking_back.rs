@@ -5,8 +5,8 @@ use std::time::Duration;
 use maitred::{
     api::{
         AcquireFields, Answer, AuditAnswer, AuditFields, Block, Call, ConfirmMode, Context, ExplainAnswer,
-        ExplainedKind, Given, HistoryAnswer, LiveSnapshot, NamedLimit, RunFilter, RunStatus, RunsFields,
-        SlotState,
+        ExplainedKind, Given, HistoryAnswer, LiveSnapshot, NamedLimit, Reason, RunFilter, RunStatus,
+        RunsFields, SlotState,
     },
     local::{Node, NodeOptions, Scope},
 };
@@ -243,6 +243,30 @@ async fn explain_says_which_limit_blocks_and_who_holds() {
     assert_eq!((ended.kind, ended.ended[0].state), (ExplainedKind::Slot, SlotState::Released));
     assert!(ended.text.contains("released by `ana`"), "{}", ended.text);
     assert_eq!(explain(&node, "nobody").await.kind, ExplainedKind::Unknown);
+}
+
+/// What was is told by the second engine, a moment behind: not to those who ask for a revision.
+#[tokio::test]
+async fn whoever_wants_to_see_a_revision_sees_all_that_was_up_to_it() {
+    let node = node(None).await;
+    for call in [declare("a", 2), acquire(&["a"], "s1", "r1"), acquire(&["a"], "s2", "r2"), release("s1")] {
+        ask(&node, call).await;
+    }
+    ask(&node, Call::EndRun { run: "r2".to_owned(), status: RunStatus::Succeeded }).await;
+    let context = Context { min_revision: Some(node.health().await.revision), ..Context::default() };
+    let asked = async |call| node.call(&context, call).await.expect("answered");
+    match asked(Call::Run { run: "r2".to_owned() }).await {
+        Answer::Run(answer) => assert!(answer.run.slots[0].run_ended_at.is_some(), "{answer:?}"),
+        other => panic!("{other:?}"),
+    }
+    match asked(of(Some("a"), None, None, None)).await {
+        Answer::History(answer) => assert_eq!((answer.ends.len(), answer.reach.lag), (1, 0)),
+        other => panic!("{other:?}"),
+    }
+    let of_the_future = Context { min_revision: Some(u64::MAX), ..Context::default() };
+    tokio::time::pause();
+    let refused = node.call(&of_the_future, of(None, None, None, None)).await.expect_err("not there");
+    assert_eq!(refused.reason, Reason::Unavailable);
 }
 
 #[tokio::test]
