@@ -1,6 +1,6 @@
 //! The generated pages: the command line from its own help, HTTP from the OpenAPI document.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use serde_json::Value;
 
@@ -71,8 +71,8 @@ fn http_is_as_the_openapi_document_says() {
     for operation in &operations {
         operation.add_to(&mut page);
     }
-    page += "\n## Fields of bodies\n";
-    bodies(&mut page, &document, &operations);
+    page += "\n## Fields of bodies and answers\n\nA field without a value is left out of an answer.\n";
+    schemas(&mut page, &document, &operations);
     pages::is_fresh("docs/src/reference/http.md", &page);
 }
 
@@ -102,6 +102,9 @@ impl Operation<'_> {
 
     fn add_to(&self, page: &mut String) {
         let _ = write!(page, "\n## {} {}\n\n{}\n", self.method, self.path, self.summary());
+        if let Some(more) = self.is["description"].as_str() {
+            let _ = write!(page, "\n{}\n", one_line(more));
+        }
         let mine: Vec<&Value> =
             self.parameters().filter(|one| one["in"] != "header" || one["name"] == "Last-Event-ID").collect();
         if !mine.is_empty() {
@@ -109,29 +112,44 @@ impl Operation<'_> {
         }
         for one in mine {
             let about = one_line(one["description"].as_str().unwrap_or_default());
-            let _ = writeln!(
-                page,
-                "| `{}` | {} | {about} |",
-                one["name"].as_str().unwrap(),
-                one["in"].as_str().unwrap()
-            );
+            let (name, place) = (one["name"].as_str().unwrap(), one["in"].as_str().unwrap());
+            let words = [about].into_iter().chain(words_of(&one["schema"])).filter(|part| !part.is_empty());
+            let _ = writeln!(page, "| `{name}` | {place} | {} |", words.collect::<Vec<_>>().join(" "));
         }
         if let Some(body) = self.body() {
-            let _ = write!(page, "\nBody: [`{body}`](#{}).\n", body.to_lowercase());
+            let _ = write!(page, "\nBody: {}.\n", link(body));
         }
-        if let Some(answer) = schema_in(&self.is["responses"]["200"]["content"]) {
-            let _ = write!(page, "\nAnswer: `{answer}`.\n");
+        if let Some(answer) = self.answer() {
+            let _ = write!(page, "\nAnswer: {}.\n", link(answer));
+        }
+        if self.path == STREAM {
+            let [snapshot, event] = STREAMED.map(link);
+            let _ = write!(page, "\nData of `snapshot`: {snapshot}; of `events`: a list of {event}.\n");
         }
     }
 
-    fn body(&self) -> Option<String> {
-        schema_in(&self.is["requestBody"]["content"])
+    fn body(&self) -> Option<&str> {
+        referred(&self.is["requestBody"]["content"]["application/json"]["schema"])
+    }
+
+    fn answer(&self) -> Option<&str> {
+        referred(&self.is["responses"]["200"]["content"]["application/json"]["schema"])
     }
 }
 
-/// The name of the schema that JSON content refers to.
-fn schema_in(content: &Value) -> Option<String> {
-    content["application/json"]["schema"]["$ref"].as_str()?.rsplit('/').next().map(str::to_owned)
+/// Its data is text to OpenAPI.
+const STREAM: &str = "/v1/events";
+const STREAMED: [&str; 2] = ["LiveSnapshot", "LiveEvent"];
+
+/// The name of the schema that this one is, or that it is a list of, or that it is if it is anything.
+fn referred(schema: &Value) -> Option<&str> {
+    let parts = [&schema["oneOf"], &schema["allOf"]].into_iter().flat_map(|all| all.as_array()).flatten();
+    let to = [schema, &schema["items"]].into_iter().chain(parts).find_map(|one| one["$ref"].as_str())?;
+    to.rsplit('/').next().filter(|name| *name != "Given")
+}
+
+fn link(name: &str) -> String {
+    format!("[`{name}`](#{})", name.to_lowercase())
 }
 
 fn common_headers(page: &mut String, operations: &[Operation]) {
@@ -148,55 +166,83 @@ fn common_headers(page: &mut String, operations: &[Operation]) {
     }
 }
 
-fn bodies(page: &mut String, document: &Value, operations: &[Operation]) {
-    let mut left: Vec<String> = operations.iter().filter_map(Operation::body).collect();
-    let mut done = Vec::new();
-    while !left.is_empty() {
-        left.sort();
-        left.dedup();
-        let name = left.remove(0);
-        if !done.contains(&name) {
-            left.extend(add_fields(page, &name, &document["components"]["schemas"][&name]));
-            done.push(name);
+fn schemas(page: &mut String, document: &Value, operations: &[Operation]) {
+    let named = operations.iter().flat_map(|one| [one.body(), one.answer()]).flatten();
+    let mut left: BTreeSet<&str> = named.chain(STREAMED).collect();
+    let mut done = BTreeSet::new();
+    while let Some(name) = left.pop_first() {
+        if done.insert(name) {
+            left.extend(add_schema(page, name, &document["components"]["schemas"][name]));
         }
     }
 }
 
-/// One schema as a table; gives the schemas of objects that its fields hold.
-fn add_fields(page: &mut String, name: &str, schema: &Value) -> Vec<String> {
+/// One schema; gives the others that it is made of.
+fn add_schema<'a>(page: &mut String, name: &str, schema: &'a Value) -> Vec<&'a str> {
     let _ = write!(page, "\n### {name}\n");
     if let Some(about) = schema["description"].as_str() {
         let _ = write!(page, "\n{}\n", one_line(about));
     }
-    let words: Vec<String> = schema["enum"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|word| format!("`{}`", word.as_str().unwrap_or_default()))
-        .collect();
-    if !words.is_empty() {
-        let _ = write!(page, "\nOne of {}.\n", words.join(", "));
+    if let Some(words) = words_of(schema) {
+        let _ = write!(page, "\n{words}\n");
     }
-    let mut inner = Vec::new();
+    let mut made_of = add_alternatives(page, schema);
+    for part in list(&schema["allOf"]) {
+        if let Some(whole) = referred(part) {
+            let _ = write!(page, "\nAll of {}, and:\n", link(whole));
+            made_of.push(whole);
+        }
+        made_of.extend(add_fields(page, part));
+    }
+    made_of.extend(add_fields(page, schema));
+    made_of
+}
+
+/// What it is one of: calls by their `op`, or other schemas.
+fn add_alternatives<'a>(page: &mut String, schema: &'a Value) -> Vec<&'a str> {
+    let mut made_of = Vec::new();
+    for (index, one) in list(&schema["oneOf"]).enumerate() {
+        *page += if index == 0 { "\n" } else { "" };
+        let parts = || list(&one["allOf"]).chain([one]);
+        let op = parts().find_map(|part| part["properties"]["op"]["enum"][0].as_str());
+        let fields = parts().flat_map(|part| part["properties"].as_object()).flatten();
+        let fields = fields.filter(|(field, _)| op.is_none() || *field != "op");
+        let shown: Vec<String> = fields
+            .map(|(field, is)| {
+                made_of.extend(referred(is));
+                quoted(field)
+            })
+            .collect();
+        let whole = parts().find_map(|part| referred(part)).inspect(|whole| made_of.push(whole)).map(link);
+        let with: Vec<String> = whole.into_iter().chain(shown).collect();
+        let head = op.map(|op| format!("`\"op\": \"{op}\"`")).into_iter();
+        let tail = (!with.is_empty()).then(|| with.join(", "));
+        let _ = writeln!(page, "- {}", head.chain(tail).collect::<Vec<_>>().join(": "));
+    }
+    made_of
+}
+
+/// Its fields as a table; gives the schemas that they hold.
+fn add_fields<'a>(page: &mut String, schema: &'a Value) -> Vec<&'a str> {
     let fields = schema["properties"].as_object();
     if fields.is_some() {
         *page += "\n| field | kind | |\n|---|---|---|\n";
     }
     for (field, is) in fields.into_iter().flatten() {
-        let refers = [&is["$ref"], &is["items"]["$ref"]].into_iter().find_map(|to| to.as_str());
-        let refers = refers.or_else(|| is["oneOf"].as_array()?.iter().find_map(|one| one["$ref"].as_str()));
-        let refers = refers.and_then(|to| to.rsplit('/').next()).filter(|name| *name != "Given");
-        inner.extend(refers.map(str::to_owned));
         let about = one_line(is["description"].as_str().unwrap_or_default());
-        let _ = writeln!(page, "| `{field}` | {} | {about} |", kind(is, refers));
+        let _ = writeln!(page, "| `{field}` | {} | {about} |", kind(is));
     }
-    inner
+    fields.into_iter().flatten().filter_map(|(_, is)| referred(is)).collect()
 }
 
-fn kind(is: &Value, refers: Option<&str>) -> String {
-    match (refers, &is["type"]) {
-        (Some(name), kind) if kind == "array" => format!("list of [`{name}`](#{})", name.to_lowercase()),
-        (Some(name), _) => format!("[`{name}`](#{})", name.to_lowercase()),
+fn kind(is: &Value) -> String {
+    match (referred(is), &is["type"]) {
+        (Some(name), kind) if kind == "array" => format!("list of {}", link(name)),
+        (Some(name), _) => link(name),
+        (None, Value::String(kind)) if kind == "array" => match is["items"]["type"].as_str() {
+            Some(kind) => format!("list of {kind}s"),
+            None => "list".to_owned(),
+        },
         (None, Value::String(kind)) => kind.clone(),
         (None, Value::Array(kinds)) => {
             kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null").collect()
@@ -205,6 +251,25 @@ fn kind(is: &Value, refers: Option<&str>) -> String {
     }
 }
 
+/// What it may say, if only certain words.
+fn words_of(schema: &Value) -> Option<String> {
+    let words: Vec<String> = list(&schema["enum"]).filter_map(Value::as_str).map(quoted).collect();
+    (!words.is_empty()).then(|| format!("One of {}.", words.join(", ")))
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn quoted(word: &str) -> String {
+    format!("`{word}`")
+}
+
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+        .replace("[`", "`")
+        .replace("`]", "`")
 }
