@@ -6,6 +6,7 @@ use maitred_engine::{
     bounds::Bounds,
     command::{Acquire, Hold, RunStatus, Verb},
     event::{EventKind, Was},
+    names::{LimitName, Namespace},
     outcome::End,
 };
 
@@ -175,4 +176,44 @@ fn holders_come_by_grant_and_the_queue_in_order() {
     assert_eq!(ids(house.engine.queue("default", "l", 0, 9)), "efg");
     assert_eq!(ids(house.engine.queue("default", "l", 1, 1)), "f");
     assert_eq!(ids(house.engine.queue("default", "l", 3, 9)), "");
+}
+
+/// O4: what an operator changes is told once, with what it was before; what is there already is not told again.
+#[test]
+fn a_change_is_told_and_no_change_is_not() {
+    let mut house = House::with_limit(2, Bounds::default());
+    let (namespace, limit) = (name::<Namespace>("default"), name::<LimitName>("l"));
+    let capacity = |capacity| Verb::SetCapacity { limit: limit.clone(), capacity };
+    let max_hold = |max_hold_ms| Verb::SetMaxHold { limit: limit.clone(), max_hold_ms };
+    let told_capacity = |before, after| EventKind::CapacityOverridden {
+        namespace: namespace.clone(),
+        limit: limit.clone(),
+        before,
+        after,
+    };
+    let told_max_hold = |before, after| EventKind::MaxHoldOverridden {
+        namespace: namespace.clone(),
+        limit: limit.clone(),
+        before,
+        after,
+    };
+    let paused = EventKind::LimitPaused { namespace: namespace.clone(), limit: limit.clone() };
+    let resumed = EventKind::LimitResumed { namespace: namespace.clone(), limit: limit.clone() };
+    let acts = [
+        (capacity(Some(5)), told_capacity(None, Some(5))),
+        (capacity(Some(6)), told_capacity(Some(5), Some(6))),
+        (capacity(None), told_capacity(Some(6), None)),
+        (max_hold(Some(MINUTE)), told_max_hold(None, Some(MINUTE))),
+        (max_hold(Some(HOUR)), told_max_hold(Some(MINUTE), Some(HOUR))),
+        (max_hold(None), told_max_hold(Some(HOUR), None)),
+        (Verb::Pause { limit: limit.clone() }, paused),
+        (Verb::Resume { limit: limit.clone() }, resumed),
+    ];
+    house.take_events();
+    for (act, told) in acts {
+        house.say(act.clone());
+        assert_eq!(house.take_events(), [told], "{act:?}");
+        house.say(act.clone());
+        assert!(house.take_events().is_empty(), "{act:?} a second time");
+    }
 }
