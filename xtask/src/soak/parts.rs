@@ -99,9 +99,7 @@ fn small_scope(lengths: &Lengths) -> Ended {
 
 fn judge(lengths: &Lengths) -> Ended {
     let cases = lengths.of(200_000).to_string();
-    tests(&CHECKED_ENGINE, &["judge::"], &[("MAITRED_JUDGE_CASES", &cases)], |line| {
-        line.contains("cases met")
-    })
+    tests(&CHECKED_ENGINE, &["judge::"], &[("MAITRED_JUDGE_CASES", &cases)], |line| line.contains(" cases "))
 }
 
 fn power_cuts(lengths: &Lengths) -> Ended {

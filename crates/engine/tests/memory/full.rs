@@ -113,11 +113,12 @@ fn remembered_ids() {
         house.say(Verb::Acquire(Acquire { timeout_ms: 0, ..ask(&format!("plain-{number}"), "l") }))
     });
     assert_eq!(full, Refusal::IdempotencyFull);
-    // Those that carry a time are never refused when they are new: the oldest is forgotten.
+    // Those that carry a time, and none that is to come, are never refused when they are new: the oldest is forgotten.
     let before = resident_bytes();
     let timed = u64::from(bounds.remembered_timed);
+    let first = START - timed / 1_000 - 1_000;
     for number in 0..timed + 1_000 {
-        let slot = uuid_v7(START + number / 1_000, number);
+        let slot = uuid_v7(first + number / 1_000, number);
         house.say(Verb::Acquire(Acquire { timeout_ms: 0, ..ask(&slot, "l") }));
         house.events.clear();
     }
@@ -125,6 +126,6 @@ fn remembered_ids() {
     println!("ids with a time: {timed} of them, {each} bytes each, 64 are the most");
     assert_eq!(u64::from(house.engine.stats().remembered_timed), timed);
     assert!(each <= 64, "{each} bytes each");
-    let forgotten = house.say(Verb::Acquire(Acquire { timeout_ms: 0, ..ask(&uuid_v7(START, 0), "l") }));
+    let forgotten = house.say(Verb::Acquire(Acquire { timeout_ms: 0, ..ask(&uuid_v7(first, 0), "l") }));
     assert!(matches!(forgotten, Outcome::Refused(Refusal::TooOld { .. })), "{forgotten:?}");
 }
