@@ -24,7 +24,7 @@ use self::{
 
 /// Run when they are named: their builds, or their waits, do not fit into half an hour.
 const BY_NAME: &[&str] =
-    &["deny", "fuzz", "see", "workflows-postgres", "runs-postgres", "copied", "hosted", "upgrade"];
+    &["deny", "see", "workflows-postgres", "runs-postgres", "copied", "hosted", "upgrade"];
 
 #[derive(clap::Args)]
 pub struct Options {

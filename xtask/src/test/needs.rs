@@ -35,6 +35,8 @@ pub const NEEDS: &[Need] = &[
         look: || shell("pkg-config --exists openssl"),
         install: || debian("libssl-dev pkg-config"),
     },
+    // libFuzzer is built from its sources.
+    Need { name: "a C++ compiler", look: || shell("c++ --version"), install: || debian("g++") },
     Need {
         name: "chromium",
         look: || shell("\"${CHROMIUM:-/usr/bin/chromium}\" --version"),
