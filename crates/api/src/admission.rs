@@ -8,10 +8,12 @@ use crate::{Given, Problem, Reason};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdmitFields {
+    /// What is limited: a key counts within its task.
     pub task: String,
     /// Required where a spec is a place in flight or counts successes only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// 1 to 16.
     pub specs: Vec<SpecFields>,
     /// The verdict only: nothing is counted or taken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

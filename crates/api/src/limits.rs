@@ -20,8 +20,10 @@ pub struct LimitFields {
 #[serde(deny_unknown_fields)]
 pub struct NamedLimit {
     pub name: String,
+    /// A whole number, 1 to 100000. Required.
     #[serde(default)]
     pub capacity: Given,
+    /// `45m`, `1h30m`, … or milliseconds: 1 ms to 30 days. Required.
     #[serde(default)]
     pub max_hold: Given,
 }
@@ -36,6 +38,7 @@ pub struct DeployFields {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityFields {
+    /// A whole number, 1 to 100000.
     #[serde(default)]
     pub capacity: Given,
 }
@@ -43,6 +46,7 @@ pub struct CapacityFields {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaxHoldFields {
+    /// `45m`, `1h30m`, … or milliseconds: 1 ms to 30 days.
     #[serde(default)]
     pub max_hold: Given,
 }

@@ -11,18 +11,23 @@ pub struct AcquireFields {
     /// whose answer was lost can be made again. Made by the server if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<String>,
+    /// The limit it is of, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// How much of `limit` the slot takes, 1 if absent.
     #[serde(default, skip_serializing_if = "Given::is_missing")]
     pub weight: Given,
+    /// Or the limits it is of, up to 8: it is granted when there is room in all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<WeightedLimit>,
+    /// The execution that asks. When it ends, its slots that wait or are reserved are gone, and with `hold: run` the busy
+    /// ones too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// What it is a run of, for people to find. No part of the slot's content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
-    /// An id for people to find. No personal data.
+    /// An id for people to find. No personal data. No part of the slot's content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// How long to stay in the queue: `30m` or milliseconds, 24 h if absent, at most 400 days; 0 does not wait.
@@ -45,6 +50,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct WeightedLimit {
     pub limit: String,
+    /// How much of it the slot takes, 1 if absent.
     #[serde(default, skip_serializing_if = "Given::is_missing")]
     pub weight: Given,
 }
@@ -67,6 +73,9 @@ pub enum HoldMode {
     Run,
 }
 
+/// How a slot stands. It waits (`queued`), or is its holder's (`reserved` until confirmed, then `busy`), or has ended:
+/// given back, taken back when its max hold was over (`expired`), given up by its timeout, by its holder (`left`) or by its
+/// run's end. `unknown`: there is no such slot, or it ended so long ago that it is forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotState {
