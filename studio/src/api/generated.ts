@@ -656,10 +656,16 @@ export interface components {
         AcquireFields: {
             confirm?: components["schemas"]["ConfirmMode"];
             hold?: components["schemas"]["HoldMode"];
-            /** @description An id for people to find. No personal data. */
+            /** @description An id for people to find. No personal data. No part of the slot's content. */
             label?: string | null;
+            /** @description The limit it is of, if it is one. */
             limit?: string | null;
+            /** @description Or the limits it is of, up to 8: it is granted when there is room in all of them. */
             limits?: components["schemas"]["WeightedLimit"][];
+            /**
+             * @description The execution that asks. When it ends, its slots that wait or are reserved are gone, and with `hold: run` the busy
+             *     ones too.
+             */
             run?: string | null;
             /**
              * @description The id of the slot, chosen by the caller: the same id with the same content is the same slot, so a call
@@ -672,6 +678,7 @@ export interface components {
             wait?: components["schemas"]["Given"];
             /** @description How much of `limit` the slot takes, 1 if absent. */
             weight?: components["schemas"]["Given"];
+            /** @description What it is a run of, for people to find. No part of the slot's content. */
             workflow?: string | null;
         };
         /** @description Counts and takes all of the specs for a task, or none. */
@@ -682,7 +689,9 @@ export interface components {
             enforce?: boolean;
             /** @description Required where a spec is a place in flight or counts successes only. */
             run?: string | null;
+            /** @description 1 to 16. */
             specs: components["schemas"]["SpecFields"][];
+            /** @description What is limited: a key counts within its task. */
             task: string;
         };
         /** @description The answer to a [`Call`] that was done. */
@@ -915,6 +924,7 @@ export interface components {
             task?: string | null;
         };
         CapacityFields: {
+            /** @description A whole number, 1 to 100000. */
             capacity?: components["schemas"]["Given"];
         };
         ClockAnswer: {
@@ -1292,11 +1302,14 @@ export interface components {
         /** @description How a stream begins: what is true at its revision. Everything after it comes as events. */
         LiveSnapshot: components["schemas"]["LimitSlotsAnswer"] | components["schemas"]["LimitsAnswer"];
         MaxHoldFields: {
+            /** @description `45m`, `1h30m`, … or milliseconds: 1 ms to 30 days. */
             max_hold?: components["schemas"]["Given"];
         };
         /** @description One limit of a deployed set. */
         NamedLimit: {
+            /** @description A whole number, 1 to 100000. Required. */
             capacity?: components["schemas"]["Given"];
+            /** @description `45m`, `1h30m`, … or milliseconds: 1 ms to 30 days. Required. */
             max_hold?: components["schemas"]["Given"];
             name: string;
         };
@@ -1672,7 +1685,12 @@ export interface components {
             state: components["schemas"]["SlotState"];
             workflow?: string | null;
         };
-        /** @enum {string} */
+        /**
+         * @description How a slot stands. It waits (`queued`), or is its holder's (`reserved` until confirmed, then `busy`), or has ended:
+         *     given back, taken back when its max hold was over (`expired`), given up by its timeout, by its holder (`left`) or by its
+         *     run's end. `unknown`: there is no such slot, or it ended so long ago that it is forgotten.
+         * @enum {string}
+         */
         SlotState: "queued" | "reserved" | "busy" | "released" | "expired" | "timed_out" | "left" | "run_ended" | "unknown";
         /** @description A rate if it has a window, else a place in flight. */
         SpecFields: {
@@ -1711,6 +1729,7 @@ export interface components {
         StepState: "open" | "closed" | "failed" | "cancelled";
         WeightedLimit: {
             limit: string;
+            /** @description How much of it the slot takes, 1 if absent. */
             weight?: components["schemas"]["Given"];
         };
         /** @description What the server takes the caller for. */

@@ -173,7 +173,8 @@ fn runs(lengths: &Lengths) -> Ended {
 /// On the DevKit's own files, which are mended after each kill: they are made for development.
 fn runs_typescript(lengths: &Lengths) -> Ended {
     let (runs, kills) = (lengths.of(100).to_string(), lengths.of(10).to_string());
-    match npm_script("e2e -- chaos", &[("CHAOS_RUNS", &runs), ("CHAOS_KILLS", &kills)]) {
+    let settings = [("CHAOS_RUNS", runs.as_str()), ("CHAOS_KILLS", &kills), ("NO_COLOR", "1")];
+    match npm_script("e2e -- chaos", &settings) {
         Err(why) => Ended::Failed(why),
         Ok(npm) => shown(npm, |line| {
             let found = ["CHAOS_SEED", "runs:", "dialled:", "repeated:", "mostInside:", "torn:", "seconds:"];
