@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use axum::{
-    http::{HeaderName, HeaderValue, StatusCode, header::RETRY_AFTER},
+    http::{
+        HeaderName, HeaderValue, StatusCode,
+        header::{CONTENT_TYPE, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
 use maitred_api::{Problem, Reason};
@@ -79,7 +82,9 @@ fn problem_in(response: &mut Response) -> Option<Problem> {
     let status = response.status();
     response.extensions_mut().remove::<Problem>().or_else(|| {
         let failed = status.is_client_error() || status.is_server_error();
-        failed
+        // Readiness says in a shape of its own why it is not ready.
+        let is_told = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+        (failed && !is_told)
             .then(|| Problem::new(Reason::Internal, format!("the server answered {status} without a reason")))
     })
 }

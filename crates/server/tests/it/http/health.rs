@@ -1,6 +1,10 @@
 //! Probes and numbers.
 
-use super::support::rig;
+use std::time::Duration;
+
+use maitred_server::http::Shared;
+
+use super::support::{node, rig, serve};
 
 #[tokio::test]
 async fn probes() {
@@ -13,6 +17,17 @@ async fn probes() {
     assert!(
         ready["horizon"].is_u64() && ready["remembered_timed"].is_f64() && ready["remembered_other"].is_f64()
     );
+}
+
+#[tokio::test]
+async fn who_is_not_ready_says_why() {
+    let node = node(false).await;
+    let rig = serve(Shared::new(node.clone())).await;
+    node.stop(Duration::from_secs(5)).await;
+    let heard = rig.get("/readyz").await;
+    let told = heard.json();
+    assert_eq!((heard.status, &told["ready"]), (503, &false.into()), "{heard:?}");
+    assert_eq!(told["notes"][0], "the node has stopped");
 }
 
 #[tokio::test]
