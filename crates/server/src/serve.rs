@@ -345,7 +345,7 @@ fn shared(options: &ServeOptions, node: Node, tokens: Tokens, tls: Option<Certif
         tls,
         allowed_hosts: options.allowed_host.clone(),
         limits: Limits {
-            connections: options.max_connections as usize,
+            connections: files::connections(options.max_connections),
             connections_per_peer: options.max_connections_per_peer.map(|most| most as usize),
             ..Limits::default()
         },

@@ -87,3 +87,22 @@ pub fn raise_open_files() {
         tracing::debug!("the number of open files stays as it is");
     }
 }
+
+/// Open files that callers may not use up: a journal that cannot open its next segment ends the server.
+const FILES_KEPT: u64 = 256;
+
+/// As many connections as are wanted and as this process may open files for.
+pub fn connections(wanted: u32) -> usize {
+    let wanted = wanted as usize;
+    let Some(files) = getrlimit(Resource::Nofile).current else { return wanted };
+    let most = usize::try_from(files - FILES_KEPT.min(files / 2)).unwrap_or(usize::MAX);
+    if most < wanted {
+        tracing::warn!(
+            wanted,
+            most,
+            files,
+            "fewer connections are taken than wanted: raise the limit on open files"
+        );
+    }
+    wanted.min(most)
+}

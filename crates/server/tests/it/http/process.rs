@@ -30,7 +30,12 @@ pub fn start(folder: &Path, line: &[&str]) -> Process {
 }
 
 pub fn start_in(folder: &Path, line: &[&str], environment: &[(&str, &str)]) -> Process {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_maitred"))
+    start_by(Command::new(env!("CARGO_BIN_EXE_maitred")), folder, line, environment)
+}
+
+/// By a command that runs the binary with the arguments it is given.
+fn start_by(mut command: Command, folder: &Path, line: &[&str], environment: &[(&str, &str)]) -> Process {
+    let mut child = command
         .args(line)
         .args(["--listen", "127.0.0.1:0"])
         .current_dir(folder)
@@ -230,4 +235,27 @@ async fn a_log_that_nobody_reads_holds_nobody_up() {
     for line in log.lines() {
         assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "not a line of JSON: {line}");
     }
+}
+
+/// Whoever opens more connections than there may be files is refused, and the journal can still open its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_do_not_take_the_last_open_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut few_files = Command::new("sh");
+    few_files.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_maitred")]);
+    let mut process = start_by(few_files, folder.path(), &["dev"], &[]);
+    let mut lines = Vec::new();
+    for _ in 0..80 {
+        lines.push(Line::to(process.addr).await);
+    }
+    let refused = lines.last_mut().unwrap().hear().await.expect("an answer");
+    assert_eq!((refused.status, refused.reason().as_str()), (503, "overloaded"));
+    let first = lines.first_mut().unwrap();
+    first.say(request("GET", "/metrics", &[], "")).await;
+    let metrics = first.hear().await.expect("an answer").body;
+    let open = metrics.lines().find_map(|line| line.strip_prefix("process_open_fds "));
+    assert!(open.unwrap().parse::<u32>().unwrap() <= 62, "{open:?} of 64");
+    process.signal("TERM");
+    let (_, said) = process.end();
+    assert!(said.contains("fewer connections are taken than wanted"), "{said}");
 }
