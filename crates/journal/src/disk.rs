@@ -7,7 +7,7 @@
 use std::{
     fs::{DirBuilder, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -189,8 +189,13 @@ impl DiskFile for File {
         FileExt::write_at(self, bytes, offset)
     }
 
+    /// What has no name any more will be gone with the process, whatever was flushed of it.
     fn sync(&self) -> io::Result<()> {
-        self.sync_data()
+        self.sync_data()?;
+        match self.metadata()?.nlink() {
+            0 => Err(io::Error::other("somebody has removed this file")),
+            _ => Ok(()),
+        }
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -87,3 +87,17 @@ fn verify_makes_nothing() {
     assert!(!folder.exists());
     assert!(matches!(verify(above.path()), Err(JournalError::Foreign { .. })));
 }
+
+/// What was removed under a running process will not be there for the next: nothing more is said to be durable.
+#[tokio::test]
+async fn a_removed_folder_is_not_written_to_any_more() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut journal = Local::open(folder.path(), options()).expect("a new journal");
+    journal.append(0, Bytes::from_static(b"kept")).await.expect("an append");
+    journal.sync().await.expect("a sync");
+    fs::remove_dir_all(folder.path()).expect("it is ours");
+    journal.append(1, Bytes::from_static(b"lost")).await.expect("an append");
+    let refused = journal.sync().await.expect_err("nobody will find it").to_string();
+    assert!(refused.contains("somebody has removed this file"), "{refused}");
+    assert!(journal.append(2, Bytes::from_static(b"more")).await.is_err());
+}
