@@ -128,9 +128,7 @@ fn known_caller(app: &Shared, request: &Request) -> Result<Arc<Grant>, Failure> 
     let Some(tokens) = app.tokens.as_ref().filter(|_| !is_open) else {
         return Ok(Arc::new(Grant::anyone()));
     };
-    let given =
-        request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
-    let secret = given.strip_prefix(b"Bearer ").unwrap_or_default();
+    let secret = bearer(request.headers()).unwrap_or_default();
     let message = "this server wants a token: send Authorization: Bearer TOKEN";
     tokens.grant(secret).ok_or_else(|| {
         let challenge = axum::http::HeaderValue::from_static("Bearer");
@@ -138,9 +136,37 @@ fn known_caller(app: &Shared, request: &Request) -> Result<Arc<Grant>, Failure> 
     })
 }
 
+/// The token that is given, if exactly one is: of two nobody knows which was meant. How the scheme is spelled does not
+/// matter.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return None };
+    let (scheme, secret) = value.as_bytes().split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then_some(secret)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::{HeaderMap, bearer, header, is_ours};
+
+    #[test]
+    fn a_token_is_given_once_and_its_scheme_in_any_case() {
+        let read = |given: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in given {
+                headers.append(header::AUTHORIZATION, value.parse().unwrap());
+            }
+            bearer(&headers).map(<[u8]>::to_vec)
+        };
+        for scheme in ["Bearer t", "bearer t", "BEARER t"] {
+            assert_eq!(read(&[scheme]), Some(b"t".to_vec()), "{scheme}");
+        }
+        for given in
+            [&["Basic t"][..], &["Bearer"], &["t"], &["Bearer a", "Bearer b"], &["x", "Bearer b"], &[]]
+        {
+            assert_eq!(read(given), None, "{given:?}");
+        }
+    }
 
     #[test]
     fn hosts_that_are_ours() {
