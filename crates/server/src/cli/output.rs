@@ -6,7 +6,7 @@ use clap::builder::styling::Style;
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::cli::text;
+use crate::cli::{exit, text};
 
 /// How to print.
 #[derive(Clone, Copy, Debug)]
@@ -119,8 +119,8 @@ impl Drop for Screen {
 /// What another program reads, byte for byte.
 pub fn raw(bytes: &[u8]) {
     let mut out = io::stdout().lock();
-    if out.write_all(bytes).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    if let Err(error) = out.write_all(bytes).and_then(|()| out.flush()) {
+        give_up(&error);
     }
 }
 
@@ -142,12 +142,21 @@ pub fn as_json(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(shown)
 }
 
-/// A reader that has seen enough has closed the pipe; there is nobody left to tell.
 fn put(text: &str) {
     let mut out = anstream::stdout().lock();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        give_up(&error);
     }
+}
+
+/// A reader that has seen enough has closed the pipe; there is nobody left to tell. Whatever else keeps an answer from
+/// being written has cut it off: on a full disk half a list must not pass for all of it.
+fn give_up(error: &io::Error) -> ! {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(exit::OK.into());
+    }
+    note(&format!("error: the answer could not be written: {error}"));
+    std::process::exit(exit::FAILED.into())
 }
 
 fn terminal_columns() -> usize {

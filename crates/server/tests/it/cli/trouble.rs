@@ -197,3 +197,18 @@ fn a_closed_pipe_is_no_error() {
     let ended = done(piped);
     assert_eq!((ended.status, ended.stderr.as_str()), (0, ""));
 }
+
+#[test]
+fn an_answer_that_could_not_be_written_is_an_error() {
+    let stage = Stage::still();
+    stage.declare("voice", 1, "1m");
+    for args in [["limits", "list"].as_slice(), &["limits", "list", "--json"], &["completions", "bash"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ended = done(command(&stage.url, args).stdout(full).output().unwrap());
+        assert_eq!(ended.status, 1, "{args:?} {ended:?}");
+        assert!(
+            ended.stderr.starts_with("error: the answer could not be written: No space left"),
+            "{ended:?}"
+        );
+    }
+}
