@@ -151,6 +151,11 @@ impl Disk for FolderDisk {
 
     fn lock(&self, name: &str) -> Result<Box<dyn Send>, LockError> {
         let path = self.path.join(name);
+        // The folder too: somebody may remove the file, thinking that it is the lock.
+        let folder = File::open(&self.path).map_err(LockError::Io)?;
+        if let Err(TryLockError::WouldBlock) = folder.try_lock() {
+            return Err(LockError::Held(owner_in(&path)));
+        }
         let mut file = Self::options().create(true).truncate(false).open(&path).map_err(LockError::Io)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -159,7 +164,7 @@ impl Disk for FolderDisk {
         }
         // Only for the message of whoever comes second: it need not be flushed, nor fit onto a full disk.
         let _ = file.set_len(0).and_then(|()| file.write_all(owner_here().as_bytes()));
-        Ok(Box::new(file))
+        Ok(Box::new((file, folder)))
     }
 
     fn place(&self, name: &str) -> String {

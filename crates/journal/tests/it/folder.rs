@@ -101,3 +101,15 @@ async fn a_removed_folder_is_not_written_to_any_more() {
     assert!(refused.contains("somebody has removed this file"), "{refused}");
     assert!(journal.append(2, Bytes::from_static(b"more")).await.is_err());
 }
+
+/// Somebody removes the lock because a server says that the folder is in use: it still is.
+#[test]
+fn a_removed_lock_lets_nobody_in() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let journal = Local::open(folder.path(), options()).expect("a new journal");
+    fs::remove_file(folder.path().join("lock")).expect("it is there");
+    let refused = Local::open(folder.path(), options()).err().expect("it is in use").to_string();
+    assert!(refused.contains("in use by another process"), "{refused}");
+    drop(journal);
+    Local::open(folder.path(), options()).expect("nobody has it any more");
+}
