@@ -278,18 +278,24 @@ impl Node {
 
     /// Ends every waiting call (its slot keeps its place), writes what was accepted, and closes the journal.
     pub async fn stop(&self, within: Duration) {
+        let until = tokio::time::Instant::now() + within;
         if self.inbox.send(Message::Stop).is_ok() {
             let closed = self.inbox.closed();
-            if tokio::time::timeout(within, closed).await.is_err() {
+            if tokio::time::timeout_at(until, closed).await.is_err() {
                 tracing::warn!("the journal did not close in time");
                 return;
             }
         }
         let threads =
             self.threads.lock().map(|mut threads| std::mem::take(&mut *threads)).unwrap_or_default();
-        for thread in threads {
-            // The inbox is closed: they are past their last wait, and only finish and let go of the journal.
-            let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        // The inbox is closed: they are past their last wait, and only finish and let go of the journal.
+        let finished = async {
+            for thread in threads {
+                let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+            }
+        };
+        if tokio::time::timeout_at(until, finished).await.is_err() {
+            tracing::warn!("the history was not filled in time; the next start goes on with it");
         }
     }
 

@@ -18,7 +18,7 @@ use super::{
     open::{self, Opened},
     sequencer::Sequencer,
     series::Series,
-    shadow::{SNAPSHOT_EVERY, Shadow},
+    shadow::{SNAPSHOT_EVERY, SNAPSHOT_EVERY_BYTES, Shadow},
     shell::{Desk, Shell},
     stream::Stream,
     timekeeper::Clocks,
@@ -79,6 +79,7 @@ impl Node {
             awake,
             history: filler,
             snapshot_every: SNAPSHOT_EVERY,
+            snapshot_every_bytes: SNAPSHOT_EVERY_BYTES,
         };
         let mut sequencer = Sequencer::new(follower, writer, options.manual_clock);
         sequencer.answer_when_written(written);
