@@ -10,13 +10,15 @@ use maitred_api::{Context, Problem, Reason};
 use serde::{Deserialize, de::DeserializeOwned};
 use utoipa::IntoParams;
 
-use super::problem::Failure;
+use super::{problem::Failure, stream::Turns};
 use crate::token::Grant;
 
 /// Where a call applies, who makes it, and what they may.
 pub struct Asker {
     pub context: Context,
     pub grant: Arc<Grant>,
+    /// Of the connection that the call came on.
+    pub turns: Turns,
 }
 
 /// The asker, from the headers of the request.
@@ -109,7 +111,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
             // Read by `finish`, which keeps the log.
             traceparent: None,
         };
-        Ok(Self(Asker { context, grant }))
+        let turns = parts.extensions.get::<Turns>().cloned().unwrap_or_default();
+        Ok(Self(Asker { context, grant, turns }))
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::{
     collections::BTreeMap,
-    convert::Infallible,
+    future::{Future, poll_fn},
     io,
     net::{IpAddr, SocketAddr},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
@@ -19,7 +19,7 @@ use super::{
     door::Door,
     events::GoesOn,
     guard::OwnAddress,
-    stream::{Stream, Turn, Turns},
+    stream::{Presence, Stream, Turn, Turns},
 };
 use crate::{callbacks::CallbackNumbers, tls::Certificates, token::Tokens};
 use axum::{body::Body, response::Response};
@@ -248,14 +248,18 @@ impl Connection {
         let _place = self.place;
         let turns = Turns::default();
         let seen = turns.clone();
-        let stream = TokioIo::new(Stream::new(peer, turns.clone(), &limits));
+        let stream = Stream::new(peer, turns.clone(), &limits);
+        let presence = stream.presence();
+        let stream = TokioIo::new(stream);
         let (door, own) = (self.door, self.own);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let turn = turns.begin();
-            let door = door.clone();
+            let (door, presence, turns) = (door.clone(), presence.clone(), turns.clone());
             async move {
-                let response = door.pass(own, request.map(Body::new)).await;
-                Ok::<_, Infallible>(until_its_end(response, turn))
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(turns.clone());
+                let response = unless_gone(door.pass(own, request), &presence, &turns).await?;
+                Ok::<_, HungUp>(until_its_end(response, turn))
             }
         });
         let connection = http1::Builder::new()
@@ -278,6 +282,26 @@ impl Connection {
             tracing::trace!(%error, "a connection ended early");
         }
     }
+}
+
+/// A caller that waited is gone; its connection is closed.
+#[derive(Debug, thiserror::Error)]
+#[error("the caller has hung up")]
+struct HungUp;
+
+/// The answer, unless its caller hangs up while it waits.
+async fn unless_gone<T: AsyncRead + Unpin>(
+    answer: impl Future<Output = Response>,
+    presence: &Presence<T>,
+    turns: &Turns,
+) -> Result<Response, HungUp> {
+    let mut answer = pin!(answer);
+    poll_fn(|cx| match answer.as_mut().poll(cx) {
+        Poll::Ready(response) => Poll::Ready(Ok(response)),
+        Poll::Pending if turns.has_to_wait() => presence.poll_gone(cx).map(|()| Err(HungUp)),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
 }
 
 /// A request is being worked on until it is answered, or, if its answer goes on, until that ends.

@@ -143,14 +143,17 @@ impl Shared {
         let mut answering = self.node.call(&asker.context, call);
         let answered = match waits {
             false => answering.await,
-            true => tokio::select! {
-                biased;
-                answered = &mut answering => answered,
-                () = self.revoked(&asker.grant) => {
-                    answering.end_wait();
-                    answering.await
+            true => {
+                asker.turns.wait();
+                tokio::select! {
+                    biased;
+                    answered = &mut answering => answered,
+                    () = self.revoked(&asker.grant) => {
+                        answering.end_wait();
+                        answering.await
+                    }
                 }
-            },
+            }
         };
         let answer = answered?;
         Ok(Json(allowed::shown(&asker.grant, answer)))

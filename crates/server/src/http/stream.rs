@@ -10,7 +10,9 @@
 //! | its body, and its answer | not here: the body has its own limit, and a long poll may last |
 //! | the peer to take the next bytes of an answer | `write_within` |
 //!
-//! While a request is being worked on, reads have no timer, but hyper still reads: that is how a hang-up is seen.
+//! While a request is being worked on, reads have no timer, but hyper still reads: that is how a hang-up is seen. Of a
+//! caller that has sent more than its request, be it a line break, hyper reads no more. So for calls that wait,
+//! [`Presence`] reads ahead.
 //!
 //! What hyper cannot read as a request it answers itself, with a status and no body, before any of our code hears of it.
 //! Such an answer is told by what it lacks, the id that each of ours has, and goes out as a problem instead
@@ -21,13 +23,14 @@ use std::{
     io,
     pin::Pin,
     sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
     time::Duration,
 };
 
+use bytes::{Buf, BytesMut};
 use maitred_api::{Problem, Reason};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -36,17 +39,37 @@ use tokio::{
 
 use super::Limits;
 
+/// So much of what a caller sends during a call is kept for later.
+const AHEAD_MOST: usize = 64 * 1024;
+
 /// How many requests of a connection have begun and ended. Shared between the stream and the service.
 #[derive(Clone, Default)]
-pub struct Turns(Arc<AtomicU64>);
+pub struct Turns(Arc<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    turns: AtomicU64,
+    /// The request that is being worked on may last.
+    waits: AtomicBool,
+}
 
 /// A request that is being worked on; ends when dropped.
 pub struct Turn(Turns);
 
 impl Turns {
     pub fn begin(&self) -> Turn {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.0.waits.store(false, Ordering::Relaxed);
+        self.0.turns.fetch_add(1, Ordering::Relaxed);
         Turn(self.clone())
+    }
+
+    /// From now on the caller of this request is looked after: its body has been read, and it may wait for long.
+    pub fn wait(&self) {
+        self.0.waits.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_to_wait(&self) -> bool {
+        self.0.waits.load(Ordering::Relaxed)
     }
 
     pub fn are_at_rest(&self) -> bool {
@@ -55,18 +78,70 @@ impl Turns {
 
     /// Grows by one at each begin and each end, so it is odd while a request is being worked on.
     fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.turns.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.0.fetch_add(1, Ordering::Relaxed);
+        self.0.0.turns.fetch_add(1, Ordering::Relaxed);
     }
 }
 
+/// The other side, and what was read of it before hyper asked for it.
+struct Peer<T> {
+    io: T,
+    ahead: BytesMut,
+    has_ended: bool,
+}
+
+impl<T: AsyncRead + Unpin> Peer<T> {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.ahead.is_empty() && !self.has_ended {
+            return Pin::new(&mut self.io).poll_read(cx, buf);
+        }
+        let most = buf.remaining().min(self.ahead.len());
+        buf.put_slice(&self.ahead[..most]);
+        self.ahead.advance(most);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while !self.has_ended && self.ahead.len() < AHEAD_MOST {
+            let mut bytes = [0; 512];
+            let mut read = ReadBuf::new(&mut bytes);
+            let result = ready!(Pin::new(&mut self.io).poll_read(cx, &mut read));
+            self.has_ended = result.is_err() || read.filled().is_empty();
+            self.ahead.extend_from_slice(read.filled());
+            cx.waker().wake_by_ref(); // hyper may wait for just this
+        }
+        if self.has_ended { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+/// Whether the peer of a stream is still there.
+pub struct Presence<T>(Arc<Mutex<Peer<T>>>);
+
+impl<T> Clone for Presence<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: AsyncRead + Unpin> Presence<T> {
+    /// Ready when the peer says no more. To be asked in the task that the stream is in.
+    pub fn poll_gone(&self, cx: &mut Context<'_>) -> Poll<()> {
+        locked(&self.0).poll_gone(cx)
+    }
+}
+
+fn locked<T>(peer: &Mutex<Peer<T>>) -> MutexGuard<'_, Peer<T>> {
+    peer.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 pub struct Stream<T> {
-    peer: T,
+    peer: Arc<Mutex<Peer<T>>>,
+    is_write_vectored: bool,
     turns: Turns,
     /// The count of turns that the read deadline belongs to.
     read_turn: u64,
@@ -82,7 +157,8 @@ pub struct Stream<T> {
 impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
     pub fn new(peer: T, turns: Turns, limits: &Limits) -> Self {
         Self {
-            peer,
+            is_write_vectored: peer.is_write_vectored(),
+            peer: Arc::new(Mutex::new(Peer { io: peer, ahead: BytesMut::new(), has_ended: false })),
             turns,
             read_turn: 0,
             has_begun: false,
@@ -93,6 +169,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Stream<T> {
             idle_within: limits.idle_within,
             write_within: limits.write_within,
         }
+    }
+
+    pub fn presence(&self) -> Presence<T> {
+        Presence(Arc::clone(&self.peer))
     }
 
     /// The deadline of a read that has to wait; none while a request is being worked on.
@@ -139,7 +219,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncRead for Stream<T> {
         let this = self.get_mut();
         this.next_turn();
         let before = buf.filled().len();
-        match Pin::new(&mut this.peer).poll_read(cx, buf) {
+        let read = locked(&this.peer).poll_read(cx, buf);
+        match read {
             Poll::Ready(result) => {
                 if buf.filled().len() > before {
                     this.has_read();
@@ -158,9 +239,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<T> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.substitute = this.substitute.take().or_else(|| Substitute::of(buf));
-        let poll = match &mut this.substitute {
-            Some(substitute) => substitute.poll_write(Pin::new(&mut this.peer), cx),
-            None => Pin::new(&mut this.peer).poll_write(cx, buf),
+        let poll = {
+            let mut peer = locked(&this.peer);
+            match &mut this.substitute {
+                Some(substitute) => substitute.poll_write(Pin::new(&mut peer.io), cx),
+                None => Pin::new(&mut peer.io).poll_write(cx, buf),
+            }
         };
         if poll.is_ready() {
             this.substitute = None;
@@ -177,20 +261,20 @@ impl<T: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<T> {
         if this.substitute.is_some() || Substitute::of(bufs.first().map_or(&[], |first| first)).is_some() {
             return Pin::new(this).poll_write(cx, bufs.first().map_or(&[], |first| first));
         }
-        let poll = Pin::new(&mut this.peer).poll_write_vectored(cx, bufs);
+        let poll = Pin::new(&mut locked(&this.peer).io).poll_write_vectored(cx, bufs);
         this.poll_written(cx, poll)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.peer.is_write_vectored()
+        self.is_write_vectored
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().peer).poll_flush(cx)
+        Pin::new(&mut locked(&self.peer).io).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().peer).poll_shutdown(cx)
+        Pin::new(&mut locked(&self.peer).io).poll_shutdown(cx)
     }
 }
 
