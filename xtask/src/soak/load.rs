@@ -25,6 +25,7 @@ use tokio::{
     task::JoinSet,
     time::{interval, sleep},
 };
+use uuid::Uuid;
 
 use super::parts::{Ended, Lengths};
 use crate::{binary, server::Server};
@@ -133,12 +134,12 @@ impl Line {
 async fn most_a_second(far: &Far) -> Result<f64, String> {
     let until = Instant::now() + MEASURED_FOR;
     let mut callers = JoinSet::new();
-    for caller in 0..CALLERS {
+    for _ in 0..CALLERS {
         let far = far.clone();
         callers.spawn(async move {
             let mut pairs = 0_u64;
             while Instant::now() < until {
-                pair(&far, &format!("most-{caller}-{pairs}")).await?;
+                pair(&far).await?;
                 pairs += 1;
             }
             Ok::<u64, String>(pairs)
@@ -164,9 +165,9 @@ async fn pace(far: &Far, rate: f64, time: Duration, load: &Arc<Load>) -> Result<
             let Ok(under_way) = Arc::clone(&room).try_acquire_owned() else {
                 return Err(format!("{OPEN_MAX} calls were under way at once: the server does not keep up"));
             };
-            let (far, load, number) = (far.clone(), Arc::clone(load), begun);
+            let (far, load) = (far.clone(), Arc::clone(load));
             tokio::spawn(async move {
-                let ended = pair(&far, &format!("paced-{number}")).await;
+                let ended = pair(&far).await;
                 load.note(due.elapsed(), ended.is_err());
                 drop(under_way);
             });
@@ -178,9 +179,11 @@ async fn pace(far: &Far, rate: f64, time: Duration, load: &Arc<Load>) -> Result<
     Ok(())
 }
 
-async fn pair(far: &Far, slot: &str) -> Result<(), String> {
-    acquire(far, slot, "work").await?;
-    let released = far.call(&Context::default(), Call::Release { slot: slot.to_owned() }).await;
+/// Under an id that tells when it was made, as the library chooses them: of others only a million a day are remembered.
+async fn pair(far: &Far) -> Result<(), String> {
+    let slot = Uuid::now_v7().to_string();
+    acquire(far, &slot, "work").await?;
+    let released = far.call(&Context::default(), Call::Release { slot: slot.clone() }).await;
     match released {
         Ok(Answer::Release(answer)) if answer.released => Ok(()),
         other => Err(format!("{slot} was not given back: {other:?}")),

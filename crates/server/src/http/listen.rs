@@ -40,8 +40,7 @@ use tokio::{
 /// hyper's own bounds lie above ours, so that ours answer as problems.
 const HEAD_BYTES_MOST: usize = 32 * 1024;
 const BUFFER_BYTES_MOST: usize = 64 * 1024;
-/// A peer that vanished without a word is noticed after `KEEPALIVE_AFTER + 3 * KEEPALIVE_EVERY`.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+/// A peer that vanished without a word is noticed after a minute: [`keepalive_after`] and three times this.
 const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
 /// How long a connection without a request stays open after the server was told to stop.
 const LAST_ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -67,6 +66,7 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let places = Arc::new(Semaphore::new(app.limits.connections));
         let hall = Hall {
+            accepted: 0,
             app: Arc::clone(&app),
             door: Door::new(Arc::clone(&app)),
             places: Arc::clone(&places),
@@ -100,6 +100,8 @@ impl Server {
 }
 
 struct Hall {
+    /// How many connections were accepted.
+    accepted: u64,
     app: App,
     door: Door,
     places: Arc<Semaphore>,
@@ -123,7 +125,10 @@ impl Hall {
                 _ = self.stopped.changed() => return,
             };
             match accepted {
-                Ok((tcp, peer)) => self.admit(tcp, peer),
+                Ok((tcp, peer)) => {
+                    self.accepted += 1;
+                    self.admit(tcp, peer);
+                }
                 Err(error) => pause_after(&error).await,
             }
         }
@@ -137,7 +142,7 @@ impl Hall {
             }
             return;
         };
-        let Ok(local) = prepare(&tcp) else { return };
+        let Ok(local) = prepare(&tcp, self.accepted) else { return };
         let connection = Connection {
             own: OwnAddress(local.ip()),
             door: self.door.clone(),
@@ -171,10 +176,17 @@ async fn pause_after(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-fn prepare(tcp: &TcpStream) -> io::Result<SocketAddr> {
+/// When a connection that says nothing is first asked whether it is there: after 20 to 39 s. Were it the same for all,
+/// thousands that began to wait at once would be asked in the same moment, again and again. A kernel drops what it cannot
+/// queue (a thousand packets, on a machine's own address), and whoever misses three questions in a row is taken for gone.
+fn keepalive_after(connection: u64) -> Duration {
+    Duration::from_secs(20 + connection % 20)
+}
+
+fn prepare(tcp: &TcpStream, connection: u64) -> io::Result<SocketAddr> {
     tcp.set_nodelay(true)?;
     rustix::net::sockopt::set_socket_keepalive(tcp, true)?;
-    rustix::net::sockopt::set_tcp_keepidle(tcp, KEEPALIVE_AFTER)?;
+    rustix::net::sockopt::set_tcp_keepidle(tcp, keepalive_after(connection))?;
     rustix::net::sockopt::set_tcp_keepintvl(tcp, KEEPALIVE_EVERY)?;
     rustix::net::sockopt::set_tcp_keepcnt(tcp, 3)?;
     tcp.local_addr()
@@ -341,5 +353,31 @@ async fn at_rest(turns: &Turns) {
         if turns.are_at_rest() {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use rustix::net::sockopt::tcp_keepidle;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::prepare;
+
+    /// Of connections that come at once no more than a twentieth is asked in the same moment.
+    #[tokio::test]
+    async fn connections_are_asked_at_different_moments_whether_they_are_there() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let mut asked = BTreeMap::new();
+        let mut open = Vec::new();
+        for number in 0..100 {
+            open.push(TcpStream::connect(listener.local_addr().expect("its address")).await.expect("open"));
+            let (tcp, _) = listener.accept().await.expect("accepted");
+            prepare(&tcp, number).expect("prepared");
+            *asked.entry(tcp_keepidle(&tcp).expect("what was set")).or_insert(0) += 1;
+        }
+        assert!(asked.values().all(|&many| many == 5), "{asked:?}");
+        assert!(asked.keys().all(|after| (20..40).contains(&after.as_secs())), "{asked:?}");
     }
 }
