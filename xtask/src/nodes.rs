@@ -139,7 +139,9 @@ async fn make_trouble(options: &Options, trouble: &mut Trouble, stage: &mut Stag
 
 /// A server has ended, or does not start, because the journal is not what it was.
 fn says_lost(why: &str) -> bool {
-    ["lost records that were acknowledged", "is missing"].iter().any(|words| why.contains(words))
+    ["lost records that were acknowledged", "is missing", "are gone; the oldest kept is"]
+        .iter()
+        .any(|words| why.contains(words))
 }
 
 fn limits() -> String {

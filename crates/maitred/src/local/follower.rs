@@ -11,7 +11,7 @@ use maitred_engine::{
     outcome::Outcome,
     time::Millis,
 };
-use maitred_journal::{Position, Record, Snapshot};
+use maitred_journal::{JournalError, Position, Record, Snapshot};
 use maitred_planted::{Defect, has};
 
 use super::record::{self, Body, Entry};
@@ -39,6 +39,19 @@ pub enum Halt {
     Snapshot { position: Position, what: String },
     #[error("the journal failed: {0}")]
     Journal(String),
+}
+
+/// Of a node that was at work. At a start, `open` says more of it.
+impl From<JournalError> for Halt {
+    fn from(error: JournalError) -> Halt {
+        Halt::Journal(match error {
+            JournalError::Trimmed { .. } => format!(
+                "{error}. Start it again: it goes on from a snapshot if it only fell behind what is kept; if the \
+                 journal has lost records, it refuses and says what to read"
+            ),
+            error => error.to_string(),
+        })
+    }
 }
 
 /// What a record did.

@@ -146,6 +146,8 @@ pub async fn replay(archive: &mut dyn Archive) -> Result<Follower, Halt> {
         for record in &records {
             follower.take(record, |_, _, _, _, _| {})?;
         }
+        // A local journal answers at once: whoever asks the program to stop must be heard between two readings.
+        tokio::task::yield_now().await;
     }
 }
 

@@ -137,7 +137,7 @@ impl Shadow {
                 Ok(records) => records,
                 // It is tried again with the next record, or with the next that this node hears of.
                 Err(JournalError::Unreachable { .. }) => return Ok(()),
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(error.into()),
             };
             if records.is_empty() {
                 return Ok(());
@@ -177,7 +177,7 @@ impl Shadow {
             Ok(true) => {}
             // Another node makes one, or nobody can now: the next is soon enough.
             Ok(false) | Err(JournalError::Unreachable { .. }) => return Ok(false),
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(error.into()),
         }
         let Some(snapshot) = follower.snapshot() else { return Ok(false) };
         match self.archive.save_snapshot(snapshot).await {
@@ -190,12 +190,12 @@ impl Shadow {
                 tracing::warn!(%place, "no room for a snapshot; free space on the disk of the journal");
                 return Ok(false);
             }
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(error.into()),
         }
         match before {
             Some(position) => match self.archive.trim(position).await {
                 Err(JournalError::Unreachable { .. }) | Ok(()) => Ok(true),
-                Err(error) => Err(failed(error)),
+                Err(error) => Err(error.into()),
             },
             None => Ok(true),
         }
@@ -207,10 +207,6 @@ async fn is_due(awake: &mut Option<Awake>) {
         Some(awake) => awake.is_due().await,
         None => pending().await,
     }
-}
-
-fn failed(error: JournalError) -> Halt {
-    Halt::Journal(error.to_string())
 }
 
 #[cfg(test)]

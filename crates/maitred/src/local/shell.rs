@@ -214,7 +214,7 @@ impl Shell {
         self.attest_at = None;
         match self.journal.attest().await {
             Ok(()) => Ok(()),
-            Err(error) => self.desk.fail(Halt::Journal(error.to_string())),
+            Err(error) => self.desk.fail(error.into()),
         }
     }
 }

@@ -234,7 +234,7 @@ impl<R> Sequencer<R> {
                 let what = format!("a sync covered {covered}, not the record at {position}");
                 self.halt(Halt::Journal(what), effects);
             }
-            Err(error) => self.halt(Halt::Journal(error.to_string()), effects),
+            Err(error) => self.halt(error.into(), effects),
         }
     }
 
@@ -263,7 +263,7 @@ impl<R> Sequencer<R> {
         let records = match result {
             Ok(records) => records,
             Err(JournalError::Unreachable { .. }) => return self.read_later(clocks, flight, effects),
-            Err(error) => return self.halt(Halt::Journal(error.to_string()), effects),
+            Err(error) => return self.halt(error.into(), effects),
         };
         let found = !records.is_empty();
         let is_much = records.len() >= MUCH_RECORDS

@@ -30,7 +30,7 @@ use maitred_journal::{JournalError, Meeting, Peer};
 use maitred_planted::{Defect, has};
 
 use super::{Effect, Phase, ReadAsked, Sequencer, in_flight, settling::is_end_of_line};
-use crate::local::{follower::Halt, timekeeper::Clocks, waiters::Place};
+use crate::local::{timekeeper::Clocks, waiters::Place};
 
 /// How often a node shows itself.
 const MEET_MS: Millis = 1_000;
@@ -246,7 +246,7 @@ impl<R> Sequencer<R> {
                 sharing.meet_at = clocks.boot;
                 self.pause(clocks);
             }
-            Err(error) => self.halt(Halt::Journal(error.to_string()), effects),
+            Err(error) => self.halt(error.into(), effects),
         }
     }
 
