@@ -174,3 +174,16 @@ fn nothing_acts_twice() {
         assert!(acted.len() > 10, "seed {seed}: only {} ids acted", acted.len());
     }
 }
+
+/// A confirm names its slot and is the same however often it comes: an id of its own takes no place and is never too much.
+#[test]
+fn an_id_of_a_call_that_names_a_slot_is_not_looked_at() {
+    let mut house = House::with_limit(1, few(1, 1));
+    house.acquire("a");
+    let confirm = Verb::Confirm { slot: name("a") };
+    let outcome = house.say_once("an-id", confirm.clone());
+    assert!(matches!(outcome, Outcome::Slot(SlotStatus::Busy { .. })), "{outcome:?}");
+    assert!(!house.engine.knows_request(&name("default"), &name("an-id")));
+    let pause = Verb::Pause { limit: name("l") };
+    assert_eq!(house.say_once("an-id", pause), Outcome::Refused(Refusal::IdempotencyFull));
+}
