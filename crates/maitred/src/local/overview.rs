@@ -82,7 +82,10 @@ impl Node {
             Answer::Slot(answer) => mark(&mut answer.slot),
             Answer::Run(answer) => answer.run.slots.iter_mut().for_each(mark),
             Answer::Runs(answer) => answer.runs.iter_mut().flat_map(|run| &mut run.slots).for_each(mark),
-            Answer::Explain(answer) => answer.slots.iter_mut().for_each(|slot| mark(&mut slot.slot)),
+            Answer::Explain(answer) => answer.slots.iter_mut().for_each(|slot| {
+                mark(&mut slot.slot);
+                slot.waits_for.iter_mut().flat_map(|limit| &mut limit.holders).for_each(mark);
+            }),
             _ => {}
         }
     }

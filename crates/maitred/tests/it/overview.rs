@@ -134,6 +134,10 @@ async fn a_slot_that_outlives_its_run_is_marked_and_told_as_a_leak_while_others_
     stage.end("r1").await;
     let ended_at = stage.node.now().await;
     assert_eq!(stage.run_ended_at("voice").await, [Some(ended_at)]);
+    let Answer::Explain(explained) = stage.ask(Call::Explain { what: "s2".to_owned() }).await else {
+        panic!("no explanation")
+    };
+    assert_eq!(explained.slots[0].waits_for[0].holders[0].run_ended_at, Some(ended_at));
     stage.pass(3 * MINUTE_MS).await;
     let leak = stage.limit("voice").await;
     assert_eq!((leak.health, leak.held_by_ended_runs), (LimitHealth::Leaking, 1), "{leak:?}");

@@ -67,10 +67,16 @@ fn story(answer: &ExplainAnswer) -> Vec<String> {
 
 fn holders(limit: &ExplainedLimit, as_of: u64) -> Vec<String> {
     let line = |holder: &maitred_api::SlotInfo| {
+        let who = match &holder.label {
+            Some(label) if *label != holder.slot => format!("{label} ({})", holder.slot),
+            _ => holder.slot.clone(),
+        };
         let run = holder.run.as_ref().map(|run| format!(" of run {run}")).unwrap_or_default();
+        let ended = holder.run_ended_at.map(|at| text::span(as_of.saturating_sub(at)));
+        let ended = ended.map(|ago| format!(", which ended {ago} ago")).unwrap_or_default();
         let left = holder.expires_at.or(holder.lapses_at).map(|at| text::span(at.saturating_sub(as_of)));
         let left = left.map(|left| format!(", back in {left} at the latest")).unwrap_or_default();
-        format!("  {} holds {}{run}{left}", holder.slot, limit.limit)
+        format!("  {who} holds {}{run}{ended}{left}", limit.limit)
     };
     limit.holders.iter().map(line).collect()
 }
@@ -142,5 +148,29 @@ fn block(block: Block) -> &'static str {
         Block::Paused => "paused",
         Block::TooSmall => "too_small",
         Block::Behind => "behind",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use maitred_api::ExplainedLimit;
+    use serde_json::json;
+
+    use super::holders;
+
+    #[test]
+    fn a_holder_is_named_as_people_know_it() {
+        let holder = |label: Option<&str>, run_ended_at: Option<u64>| {
+            json!({ "slot": "0198", "state": "busy", "run": "r", "label": label, "run_ended_at": run_ended_at,
+                    "expires_at": 400_000 })
+        };
+        let limit = json!({ "limit": "voice", "weight": 1, "capacity": 2, "used": 2, "place": 1, "waiting": 1,
+            "block": "full", "holders": [holder(Some("call 7"), Some(40_000)), holder(None, None)] });
+        let limit: ExplainedLimit = serde_json::from_value(limit).expect("a limit that is explained");
+        let lines = [
+            "  call 7 (0198) holds voice of run r, which ended 1m ago, back in 5m at the latest",
+            "  0198 holds voice of run r, back in 5m at the latest",
+        ];
+        assert_eq!(holders(&limit, 100_000), lines);
     }
 }
