@@ -9,7 +9,7 @@ const FILE: &str = "docs/src/reference/soak.md";
 
 const HEAD: &str = "# Long runs\n\n\
     What the long forms of everything that hunts faults met, as `cargo xtask soak --write-report` wrote it down. Each part\n\
-    says when, from which commit, and on what it was run, and for how long. How to read it: [What is tested](../explanation/reliability.md).\n";
+    says when, from which commit, and on what it was run, and for how long; some ran side by side. How to read it: [What is tested](../explanation/reliability.md).\n";
 
 pub struct Row {
     pub name: &'static str,
