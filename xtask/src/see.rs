@@ -22,9 +22,9 @@ use serde_json::Value;
 
 use crate::binary;
 
-/// What is not seen by then is not seen.
 /// Of a test that has nothing to see, and passes.
 const NONE: &str = "(none)";
+/// What is not seen by then is not seen.
 const WITHIN: Duration = Duration::from_secs(150);
 
 #[derive(clap::Args)]
