@@ -34,8 +34,10 @@ const LIMITS: &str = "[limits.held]\ncapacity = 1\nmax_hold = \"30d\"\n\n[limits
 const ON_THE_LINE: usize = 10_000;
 const CALLERS: usize = 64;
 const MEASURED_FOR: Duration = Duration::from_secs(10);
-/// So many calls may be under way: more, and the server does not keep up.
-const OPEN_MAX: usize = 2_000;
+/// So many calls may be under way, a few seconds' worth: more, and the server does not keep up.
+const OPEN_MAX: usize = 5_000;
+/// Room for the line and for all of these.
+const CONNECTIONS: &str = "16384";
 /// Memory may grow by so much an hour, once everything has been there, beside what is remembered of ended slots.
 const GROWTH_PERCENT_AN_HOUR: f64 = 5.0;
 /// Of each for a day, in both engines (rule B1).
@@ -48,7 +50,8 @@ pub fn run(lengths: &Lengths) -> Ended {
         let runtime = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
         let ended = runtime.block_on(async {
             raise_open_files();
-            let server = Server::start(&binary, temporary.path(), LIMITS).await?;
+            let room = ["--data", "data", "--max-connections", CONNECTIONS];
+            let server = Server::start_on(&binary, temporary.path(), LIMITS, &room).await?;
             loaded(&server, Duration::from_secs(60 * lengths.load_minutes)).await
         });
         runtime.shutdown_background();
@@ -76,8 +79,7 @@ async fn loaded(server: &Server, time: Duration) -> Result<Vec<String>, String> 
     let before = resident_bytes(server)?;
     let sampling = sample(server.pid(), Arc::clone(&load), time);
     let pacing = pace(&far, rate, time, &load);
-    let (memory, paced) = tokio::join!(sampling, pacing);
-    paced?;
+    let (memory, ()) = tokio::try_join!(async { Ok(sampling.await) }, pacing)?;
     let alive = line.alive();
     let latencies = load.quantiles();
     let lines = vec![
