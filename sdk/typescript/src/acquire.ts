@@ -4,18 +4,20 @@
  * The id is made before the first try, so a try whose answer was lost is made again without taking a second slot. The
  * call stays open while the slot waits (`confirm: auto`): the grant itself makes it busy, and a caller that is gone has
  * left. A line that breaks is therefore taken for a hang-up; the slot has then left, and what remains of the timeout is
- * asked for anew. The limiter's clock alone decides when the time is up.
+ * asked for anew. The limiter's clock decides when the time is up. Where no limiter answers, the caller's own does: at
+ * the end of the timeout; or, if the slot may be there, a deadline later, in which the limiter can still say so.
  */
 import { milliseconds, type Duration } from './duration.js';
 import { MaitredError, SlotLostError, SlotTimeoutError } from './errors.js';
-import { backOff, pause, type Http } from './http.js';
+import { backOff, pause, unproven, type Http } from './http.js';
 import { newId } from './id.js';
 import type { LimitName } from './register.js';
 import { Slot } from './slot.js';
 import type { AcquireFields, SlotAnswer } from './wire.js';
 
 export interface AcquireOptions {
-  /** How long to wait: 24 h if not given, at most 400 days; 0 does not wait. */
+  /** How long to wait: 24 h if not given, at most 400 days; 0 does not wait. A limiter that is away is waited for no
+   * longer than the client's `patienceMs`. */
   timeout?: Duration | undefined;
   /** An id for people to find. No personal data. */
   label?: string | undefined;
@@ -46,7 +48,7 @@ export async function acquire(http: Http, limits: Limits, options: AcquireOption
   let slot = newId();
   let wanted: Duration = timeout;
   for (;;) {
-    const answer = await settle(http, { ...fields(limits, options), slot, timeout: wanted }, options.signal);
+    const answer = await settle(http, { ...fields(limits, options), slot, timeout: wanted }, ends, options.signal);
     if (answer.state === 'busy') return new Slot(http, limiter, answer);
     if (answer.state === 'timed_out') throw new SlotTimeoutError(limiter, timeout);
     if (!answer.wasInterrupted || !LOST.has(answer.state)) throw new SlotLostError(limiter, slot, answer.state);
@@ -69,36 +71,52 @@ function fields(limits: Limits, options: AcquireOptions): AcquireFields {
 type Settled = SlotAnswer & { wasInterrupted: boolean };
 
 /** Open call after open call, until the slot is neither queued nor on its way. */
-async function settle(http: Http, fields: AcquireFields, signal: AbortSignal | undefined): Promise<Settled> {
-  let [roundMs, tried, wasInterrupted, failingSince] = [FIRST_ROUND_MS, 0, false, Infinity];
+async function settle(http: Http, fields: AcquireFields, ends: number, signal: AbortSignal | undefined): Promise<Settled> {
+  let [roundMs, tried, wasInterrupted, failingSince, mayBeThere] = [FIRST_ROUND_MS, 0, false, Infinity, false];
   for (;;) {
     const began = Date.now();
     try {
       const body = { ...fields, wait: roundMs };
-      const answer = await http.askOnce<SlotAnswer>('POST', '/v1/slots', { body, signal, withinMs: roundMs + SLACK_MS });
+      const withinMs = tryMs(roundMs, ends - began, http.deadlineMs);
+      const answer = await http.askOnce<SlotAnswer>('POST', '/v1/slots', { body, signal, withinMs });
       if (answer.state !== 'queued' && answer.state !== 'reserved') return { ...answer, wasInterrupted };
-      [tried, failingSince] = [0, Infinity];
+      [tried, failingSince, mayBeThere] = [0, Infinity, true];
       if (Date.now() - began < roundMs / 2) await pause(backOff(3), signal); // it does not wait as it was asked to
       roundMs = Math.min(roundMs * 2, LONGEST_ROUND_MS);
     } catch (error) {
+      mayBeThere ||= signal?.aborted || !provesAbsence(error);
       failingSince = Math.min(failingSince, Date.now());
-      const isHopeless = Date.now() - failingSince > http.patienceMs || !(error as Partial<MaitredError>).retryable;
-      if (signal?.aborted || isHopeless) {
-        giveUp(http, fields.slot!, error);
-        throw error;
+      const restMs = Math.min(ends + (mayBeThere ? http.deadlineMs : 0), failingSince + http.patienceMs) - Date.now();
+      const isPassing = error instanceof MaitredError && error.retryable && !signal?.aborted;
+      if (!isPassing || restMs <= 0) {
+        if (mayBeThere) giveUp(http, fields.slot!);
+        throw isPassing && mayBeThere ? unproven(error) : error;
       }
       wasInterrupted = true;
-      await pause(backOff(tried++), signal).catch((reason) => {
-        giveUp(http, fields.slot!, reason);
+      const delayMs = Math.min(backOff(tried++), restMs);
+      http.retrying(error, delayMs);
+      await pause(delayMs, signal).catch((reason) => {
+        if (mayBeThere) giveUp(http, fields.slot!);
         throw reason;
       });
     }
   }
 }
 
+/** When a try counts as lost. The limiter ends it by itself, at the end of the round or of the timeout. */
+function tryMs(roundMs: number, restMs: number, graceMs: number): number {
+  if (restMs > 0) return Math.min(roundMs + SLACK_MS, restMs + graceMs / 2);
+  return Math.max(restMs + graceMs * 1.5, graceMs / 2);
+}
+
+/** A limiter that stops says `unavailable` to those who wait, and keeps their slots in the queue. */
+function provesAbsence(error: unknown): boolean {
+  if (!MaitredError.is(error) || error.outcome === 'unknown') return false;
+  return !(error.code === 'unavailable' && error.requestId !== undefined);
+}
+
 /** What was asked for may have been granted. Nobody waits for this; the max hold is the last resort. */
-function giveUp(http: Http, slot: string, why: unknown): void {
-  if (MaitredError.is(why) && why.outcome === 'refused' && why.status !== undefined) return;
+function giveUp(http: Http, slot: string): void {
   const path = `/v1/slots/${slot}`;
   void http
     .ask<SlotAnswer>('POST', `${path}/leave`)

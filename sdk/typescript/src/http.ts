@@ -1,9 +1,10 @@
 import { MaitredError } from './errors.js';
+import { checkedHeader, checkedUrl, told, wasNeverSent } from './reach.js';
 
 /** How the limiter is reached. What is not given comes from the environment: `MAITRED_URL`, `MAITRED_TOKEN`,
  * `MAITRED_AGENT`. */
 export interface ClientOptions {
-  /** `http://127.0.0.1:7654` if not given. */
+  /** `http://127.0.0.1:7654` if not given. What is no `http` or `https` address is refused: `invalid_argument`. */
   url?: string | undefined;
   token?: string | undefined;
   /** The namespace: one installation. `default` if not given. */
@@ -12,7 +13,9 @@ export interface ClientOptions {
   by?: string | undefined;
   /** How long a rate or key call may take before it goes on without a verdict. 1000 if not given. */
   deadlineMs?: number | undefined;
-  /** How long a call that may be made again is made again while the limiter does not answer. 30000 if not given. */
+  /** How long a call may take, with all its tries, while the limiter does not answer; 0 for a single try, which may
+   * take 10 s. An `acquire` waits for a limiter that is away so long, and never beyond its own timeout. 30000 if not
+   * given. */
   patienceMs?: number | undefined;
   /** Told before every further try. */
   onRetry?: ((error: MaitredError, delayMs: number) => void) | undefined;
@@ -28,13 +31,14 @@ export interface Ask {
   signal?: AbortSignal | undefined;
   /** How long one try may take. 10000 if not given. */
   withinMs?: number;
-  /** How long to go on trying; 0 for a single try. The patience if not given. */
+  /** How long all tries together may take; 0 for a single try. The patience if not given. */
   patienceMs?: number;
 }
 
 const TRY_WITHIN_MS = 10_000;
 const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const AGAIN = new Set(['unavailable', 'unknown', 'internal', 'overloaded']);
 
 /** One API of one server. Knows about HTTP, trust in answers, and trying again; nothing about limits. */
@@ -47,7 +51,7 @@ export class Http {
 
   constructor(options: ClientOptions = {}) {
     const env: Record<string, string | undefined> = globalThis.process?.env ?? {};
-    this.url = (options.url ?? env.MAITRED_URL ?? 'http://127.0.0.1:7654').replace(/\/+$/, '');
+    this.url = checkedUrl(options.url ?? env.MAITRED_URL ?? 'http://127.0.0.1:7654');
     this.deadlineMs = options.deadlineMs ?? 1_000;
     this.patienceMs = options.patienceMs ?? 30_000;
     this.#options = options;
@@ -55,40 +59,48 @@ export class Http {
     const agent = options.agent ?? env.MAITRED_AGENT;
     this.#headers = {
       accept: 'application/json',
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
-      ...(agent ? { 'maitred-agent': agent } : {}),
-      ...(options.by ? { 'maitred-by': options.by } : {}),
+      ...(token ? { authorization: `Bearer ${checkedHeader('token', token)}` } : {}),
+      ...(agent ? { 'maitred-agent': checkedHeader('agent', agent) } : {}),
+      ...(options.by ? { 'maitred-by': checkedHeader('by', options.by) } : {}),
     };
   }
 
-  /** Asks until there is an answer that settles it. A call that changes something must carry an id, or be harmless
-   * to repeat. */
+  /** Asks until there is an answer that settles it, or the patience is over. A call that changes something must carry
+   * an id, or be harmless to repeat. */
   async ask<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
-    const until = Date.now() + (ask.patienceMs ?? this.patienceMs);
+    const patienceMs = ask.patienceMs ?? this.patienceMs;
+    const until = Date.now() + patienceMs;
+    let mayHaveHappened = false;
     for (let tried = 0; ; tried += 1) {
+      const withinMs = Math.min(ask.withinMs ?? TRY_WITHIN_MS, patienceMs > 0 ? until - Date.now() : Infinity);
       try {
-        return await this.askOnce<T>(method, path, ask);
+        return await this.askOnce<T>(method, path, { ...ask, withinMs });
       } catch (error) {
         if (!(error instanceof MaitredError) || !AGAIN.has(error.code) || ask.signal?.aborted) throw error;
+        mayHaveHappened ||= error.outcome === 'unknown';
         const delayMs = backOff(tried);
-        if (Date.now() + delayMs > until) throw error;
-        this.#options.onRetry?.(error, delayMs);
+        if (Date.now() + delayMs >= until) throw mayHaveHappened ? unproven(error) : error;
+        this.retrying(error, delayMs);
         await pause(delayMs, ask.signal);
       }
     }
   }
 
+  retrying(error: MaitredError, delayMs: number): void {
+    this.#options.onRetry?.(error, delayMs);
+  }
+
   async askOnce<T>(method: string, path: string, ask: Ask = {}): Promise<T> {
     const response = await this.open(method, path, ask);
-    const body = await response.json().catch(() => undefined);
+    const body = await response.json().catch(() => ask.signal?.throwIfAborted());
     if (response.ok && body !== undefined) return body as T;
     throw problem(response, body, this.url, method);
   }
 
   /** The answer as it comes in. */
   async open(method: string, path: string, ask: Ask): Promise<Response> {
-    const within = AbortSignal.timeout(ask.withinMs ?? TRY_WITHIN_MS);
-    const headers = { ...this.#headers, ...(ask.id ? { 'idempotency-key': ask.id } : {}) };
+    const within = AbortSignal.timeout(wholeMs(ask.withinMs ?? TRY_WITHIN_MS));
+    const headers = { ...this.#headers, ...(ask.id ? { 'idempotency-key': checkedHeader('id', ask.id) } : {}) };
     const request: RequestInit = {
       method,
       redirect: 'manual',
@@ -103,14 +115,20 @@ export class Http {
       ask.signal?.throwIfAborted();
       const why = within.aborted ? 'no answer came in time' : told(cause);
       const message = `${this.url} could not be asked: ${why}; is the server running, and is MAITRED_URL right?`;
-      throw new MaitredError(method === 'GET' ? 'unavailable' : 'unknown', message, { cause });
+      const isHarmless = method === 'GET' || wasNeverSent(cause);
+      throw new MaitredError(isHarmless ? 'unavailable' : 'unknown', message, { cause });
     }
   }
 }
 
-function told(cause: unknown): string {
-  const inner = (cause as { cause?: unknown }).cause;
-  return inner instanceof Error && inner.message ? inner.message : String((cause as Error).message);
+/** What a timer takes. */
+const wholeMs = (ms: number) => Math.min(LONGEST_TIMER_MS, Math.max(1, Math.ceil(ms)));
+
+/** The last try proves that it did nothing itself, and says nothing of one before it. */
+export function unproven(error: MaitredError): MaitredError {
+  if (error.outcome === 'unknown') return error;
+  const { message, status, details, requestId, cause } = error;
+  return new MaitredError('unknown', `${message} (an earlier try may have been heard)`, { status, details, requestId, cause });
 }
 
 function query(fields: Ask['query']): string {

@@ -43,7 +43,7 @@ describe('a limiter that cannot answer', () => {
 
   it('never gives a slot', async () => {
     const maitred = new Maitred({ url: NOBODY, patienceMs: 300 });
-    await expect(maitred.acquire('voice-calls')).rejects.toMatchObject({ code: 'unknown', retryable: true });
+    await expect(maitred.acquire('voice-calls')).rejects.toMatchObject({ code: 'unavailable', retryable: true });
     await expect(maitred.limits.list()).rejects.toMatchObject({ code: 'unavailable', outcome: 'refused' });
   });
 
@@ -73,6 +73,100 @@ describe('a limiter that cannot answer', () => {
     const asked = maitred.acquire('calls');
     setTimeout(() => limiter.comeBack(), 200);
     expect((await asked).limiter).toBe('calls');
+  });
+});
+
+/** A port of this machine at which nobody listens, and which `fetch` does ask. */
+async function nobody(host = '127.0.0.1'): Promise<string> {
+  const server = http.createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://${host}:${port}`;
+}
+
+async function failing(call: Promise<unknown>): Promise<{ error: MaitredError; ms: number }> {
+  const began = Date.now();
+  const error = await call.then(() => expect.fail('it should have failed'), (error: MaitredError) => error);
+  return { error, ms: Date.now() - began };
+}
+
+describe('a caller that says how long', () => {
+  it('waits no longer for a limiter that is away, and hears that nothing happened', async () => {
+    const retries: number[] = [];
+    const maitred = new Maitred({ url: await nobody(), onRetry: (_, delayMs) => retries.push(delayMs) });
+    const { error, ms } = await failing(maitred.acquire('calls', { timeout: '1s' }));
+    expect(error).toMatchObject({ code: 'unavailable', outcome: 'refused', retryable: true });
+    expect(error.message).toContain('ECONNREFUSED');
+    expect(ms).toBeGreaterThan(900);
+    expect(ms).toBeLessThan(2_500);
+    expect(retries.length).toBeGreaterThan(3);
+    expect((await failing(maitred.acquire('calls', { timeout: 0 }))).ms).toBeLessThan(1_000);
+    expect(await failing(new Maitred({ url: await nobody('localhost') }).acquire('calls', { timeout: 100 }))).toMatchObject({
+      error: { code: 'unavailable', message: expect.stringContaining('ECONNREFUSED') },
+    });
+  });
+
+  it('waits little longer for one that hangs, and hears that it may have happened', async () => {
+    const maitred = new Maitred({ url: await answering(() => undefined), deadlineMs: 400 });
+    const { error, ms } = await failing(maitred.acquire('calls', { timeout: '1s' }));
+    expect(error).toMatchObject({ code: 'unknown', outcome: 'unknown' });
+    expect(ms).toBeLessThan(4_000);
+  });
+
+  it('is heard in every call that is made again', async () => {
+    const worlds = [[await nobody(), 'refused'], [await answering(() => undefined), 'unknown']] as const;
+    for (const [url, outcome] of worlds) {
+      const maitred = new Maitred({ url, patienceMs: 400 });
+      const calls = [
+        () => maitred.slots.confirm('s'),
+        () => maitred.slots.ask('calls'),
+        () => maitred.release('s'),
+        () => maitred.limits.declare('calls', { capacity: 1, maxHold: '1h' }),
+        () => maitred.runs.end('r', 'succeeded'),
+      ];
+      for (const call of calls) {
+        const { error, ms } = await failing(call());
+        expect(error).toMatchObject({ outcome });
+        expect(ms).toBeLessThan(2_500);
+      }
+      const { error, ms } = await failing(maitred.slots.get('s'));
+      expect(error).toMatchObject({ code: 'unavailable', outcome: 'refused' });
+      expect(ms).toBeLessThan(2_500);
+    }
+  });
+
+  it('is told of an earlier try that may have been heard', async () => {
+    let asked = 0;
+    const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' });
+    const fetch: typeof globalThis.fetch = () => {
+      asked += 1;
+      return Promise.reject(new TypeError('fetch failed', asked === 1 ? {} : { cause: refused }));
+    };
+    for (const call of ['release', 'acquire'] as const) {
+      asked = 0;
+      const { error } = await failing(new Maitred({ fetch, patienceMs: 300 })[call]('calls'));
+      expect(error).toMatchObject({ code: 'unknown', outcome: 'unknown', message: expect.stringContaining('an earlier try') });
+    }
+  });
+});
+
+describe('what can never work', () => {
+  it('is refused at once: an address that is none', () => {
+    for (const url of ['nonsense', '', '127.0.0.1:7654', 'localhost:7654', 'ftp://host', 'http://', 'http://host:99999']) {
+      const wrong = expect.objectContaining({ code: 'invalid_argument', message: expect.stringContaining('allowed: http://HOST:PORT') });
+      expect(() => new Maitred({ url })).toThrow(wrong);
+    }
+    expect(new Maitred({ url: 'https://host/limiter/' }).url).toBe('https://host/limiter');
+  });
+
+  it('does not tell a secret on', async () => {
+    for (const options of [{ url: 'http://me:secret@host' }, { url: 'host?secret@' }, { token: 'secret\n' }]) {
+      const make = () => new Maitred(options);
+      expect(make).toThrow(expect.objectContaining({ code: 'invalid_argument', message: expect.not.stringContaining('secret') }));
+    }
+    const limits = new Maitred({ url: NOBODY }).rateLimit({ task: 't' });
+    await expect(limits.consume(rate, { id: 'ключ' })).rejects.toMatchObject({ code: 'invalid_argument' });
   });
 });
 

@@ -71,7 +71,8 @@ async function settled<T>(ask: () => Promise<T>): Promise<T | MaitredError> {
     return await ask();
   } catch (error) {
     if (!MaitredError.is(error)) throw error;
-    if (!error.retryable && error.code !== 'internal') return error;
+    // What the limiter did not say itself, such as that MAITRED_URL is none, ends no run: an operator can mend it.
+    if (!error.retryable && error.code !== 'internal' && error.status !== undefined) return error;
     const retryAfter = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (getStepMetadata().attempt - 1));
     throw new RetryableError(error.message, { retryAfter });
   }
