@@ -62,6 +62,24 @@ describe('the README of the example', () => {
   });
 });
 
+describe('the example', () => {
+  it('starts nothing on a request that is wrong, and says what is', async () => {
+    const answers = [
+      ['place-call', '{"foo":1}', 400, 'callId'],
+      ['place-call', '{"callId":81}', 400, 'callId'],
+      ['place-call', 'callId=81', 400, 'not JSON'],
+      ['place-call', '', 400, 'not JSON'],
+      ['no-such', '{}', 404, 'place-call'],
+    ] as const;
+    for (const [workflow, body, status, word] of answers) {
+      const answer = await rig.post(workflow, body);
+      expect(answer.status).toBe(status);
+      expect(((await answer.json()) as { error: string }).error).toContain(word);
+    }
+    expect((await rig.maitred.limits.get('voice-calls')).busy).toBe(0);
+  });
+});
+
 describe('a call that waits for another', () => {
   it('goes on when the other workflow gives the slot back', async () => {
     const { held, run, slot } = await waiting();

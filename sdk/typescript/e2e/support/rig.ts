@@ -78,10 +78,14 @@ export class Rig {
 
   /** The id of the run that was started. */
   async start(workflow: string, input: object): Promise<string> {
-    const body = JSON.stringify(input);
-    const response = await fetch(`${this.#app}/workflows/${workflow}`, { method: 'POST', body });
+    const response = await this.post(workflow, JSON.stringify(input));
     if (!response.ok) throw new Error(`${workflow}: ${response.status} ${await response.text()}`);
     return ((await response.json()) as { run: string }).run;
+  }
+
+  /** Whatever a caller may send. */
+  post(workflow: string, body: string): Promise<Response> {
+    return fetch(`${this.#app}/workflows/${workflow}`, { method: 'POST', body });
   }
 
   async run(id: string): Promise<Run> {
