@@ -41,7 +41,7 @@ impl Given {
     /// As a person would write it, for messages.
     pub fn shown(&self) -> String {
         match &self.0 {
-            Value::Null => "nothing".to_owned(),
+            Value::Null => "missing".to_owned(),
             Value::String(text) => match text.char_indices().nth(SHOWN_CHARS) {
                 None => format!("\"{}\"", text.escape_debug()),
                 Some((end, _)) => format!("\"{}…\"", text[..end].escape_debug()),
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(shown(json!("4\u{9b}5m")), "\"4\\u{9b}5m\"");
         assert_eq!(shown(json!(["\u{9b}2J"])), "a list");
         assert_eq!(shown(json!({"\u{7f}": 1})), "an object");
-        assert_eq!((shown(json!(-1)), shown(json!(null))), ("-1".to_owned(), "nothing".to_owned()));
+        assert_eq!((shown(json!(-1)), shown(json!(null))), ("-1".to_owned(), "missing".to_owned()));
         let long = "é".repeat(101);
         assert_eq!(shown(json!(long)), format!("\"{}…\"", &long[..200]));
     }

@@ -1,8 +1,9 @@
 //! `maitred agent …`: which server the commands talk to when no flag says.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use maitred::{Far, FarOptions};
 use serde_json::json;
 
 use crate::cli::{
@@ -10,8 +11,8 @@ use crate::cli::{
     complete, exit,
     failure::Failure,
     output::{self, Output, Sheet},
-    session::DEFAULT_URL,
-    text,
+    session::{DEFAULT_URL, read_token},
+    text, token,
 };
 
 #[derive(Args, Debug)]
@@ -32,13 +33,14 @@ enum AgentVerb {
     /// Add an agent, or change it
     #[command(after_help = ADD_HELP)]
     Add {
-        /// Its name here
+        /// Its name here: 1 to 64 of A-Z a-z 0-9 . _ -
+        #[arg(value_parser = token::name)]
         name: String,
         /// Its server
         #[arg(long, value_name = "URL")]
         url: Option<String>,
         /// Its namespace there
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", value_parser = namespace)]
         namespace: Option<String>,
         /// A file with the token to carry
         #[arg(long, value_name = "FILE")]
@@ -80,7 +82,7 @@ Examples:
   maitred agent add prod --url http://limits.example:7654 --token-file prod.token
   maitred agent add staging --url http://limits.example:7654 --namespace staging
 
-The first one is in use at once.";
+The first one is in use at once. The files must be there; whether the server answers is not asked.";
 
 const USE_HELP: &str = "\
 Examples:
@@ -106,6 +108,7 @@ pub fn run(args: AgentArgs) -> Result<u8, Failure> {
         AgentVerb::Add { name, url, namespace, token_file, ca } => {
             let whole = |file: PathBuf| std::path::absolute(&file).unwrap_or(file);
             let (token_file, ca) = (token_file.map(whole), ca.map(whole));
+            check(url.as_deref(), token_file.as_deref(), ca.as_deref())?;
             agents.agents.insert(name.clone(), Agent { url, namespace, token_file, ca });
             agents.current.get_or_insert(name);
         }
@@ -126,6 +129,26 @@ pub fn run(args: AgentArgs) -> Result<u8, Failure> {
     agents.write()?;
     print(out, &agents);
     Ok(exit::OK)
+}
+
+/// What could not be used later is not kept.
+fn check(url: Option<&str>, token_file: Option<&Path>, ca: Option<&Path>) -> Result<(), Failure> {
+    let token = token_file.map(read_token).transpose()?;
+    if let Some(Err(error)) = ca.map(std::fs::File::open) {
+        let file = ca.unwrap_or(Path::new("")).display();
+        return Err(Failure::new(exit::USAGE, format!("the file of roots {file} cannot be read: {error}")));
+    }
+    let options = FarOptions { token, roots: ca.map(Path::to_owned), ..FarOptions::default() };
+    Far::connect(url.unwrap_or(DEFAULT_URL), options)?;
+    Ok(())
+}
+
+fn namespace(text: &str) -> Result<String, String> {
+    let fits = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-');
+    match (1..=64).contains(&text.len()) && text.bytes().all(fits) {
+        true => Ok(text.to_owned()),
+        false => Err("allowed: 1 to 64 of a-z 0-9 . _ -".to_owned()),
+    }
 }
 
 fn known(agents: &Agents, name: &str) -> Result<(), Failure> {

@@ -18,7 +18,7 @@ pub struct CompletionsArgs {
 #[derive(Args, Debug)]
 #[command(after_help = MAN_HELP)]
 pub struct ManArgs {
-    /// Write a page for each command into this folder [default: the first page, to stdout]
+    /// Write a page for each command into this folder, which is made if it is missing [default: the first page, to stdout]
     folder: Option<PathBuf>,
 }
 
@@ -49,7 +49,10 @@ pub fn man(args: &ManArgs, command: Command) -> Result<u8, Failure> {
         Failure::new(exit::FAILED, format!("the pages cannot be written to {place}: {error}"))
     };
     match &args.folder {
-        Some(folder) => clap_mangen::generate_to(command, folder).map_err(cannot)?,
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(cannot)?;
+            clap_mangen::generate_to(command, folder).map_err(cannot)?;
+        }
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page).map_err(cannot)?;

@@ -98,7 +98,7 @@ async fn ready(session: &Session) -> Finding {
     };
     match far.ready().await {
         Ok(answer) if answer.ready && !answer.notes.is_empty() => {
-            Finding::bad(Verdict::Warn, CHECK, answer.notes.join("; "), "its log says more")
+            Finding::bad(Verdict::Warn, CHECK, answer.notes.join("; "), next_of(&answer.notes))
         }
         Ok(answer) if answer.ready => {
             Finding::ok(CHECK, format!("takes calls, at revision {}", answer.revision))
@@ -217,4 +217,12 @@ fn for_pipes(findings: &[Finding]) -> Sheet {
     };
     sheet.rows = findings.iter().map(row).collect();
     sheet
+}
+
+/// What to do about what a server says of itself.
+fn next_of(notes: &[String]) -> &'static str {
+    match notes.iter().any(|note| note.starts_with("the certificate ")) {
+        true => "replace the files of the certificate; they are read within a second",
+        false => "its log says more",
+    }
 }

@@ -8,10 +8,55 @@ use serde_json::{Value, json};
 
 use crate::cli::{exit, output, text};
 
+macro_rules! own_reasons {
+    ($($name:ident = $code:literal;)*) => {
+        /// Reasons that no server gives. `docs/src/reference/errors.md` lists them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Own { $($name,)* }
+
+        impl Own {
+            #[cfg(test)]
+            pub const ALL: &'static [Own] = &[$(Own::$name),*];
+
+            pub const fn code(self) -> &'static str {
+                match self { $(Own::$name => $code,)* }
+            }
+        }
+    };
+}
+
+own_reasons! {
+    TimedOut = "timed_out";
+    StillQueued = "still_queued";
+    NotConfirmed = "not_confirmed";
+    NotExecutable = "not_executable";
+    NoCommand = "no_command";
+    Interrupted = "interrupted";
+    Failed = "failed";
+}
+
+/// The reason of a failure that names none.
+fn of_status(status: u8) -> &'static str {
+    match status {
+        exit::USAGE => Reason::InvalidArgument.code(),
+        exit::NOT_FOUND => Reason::NotFound.code(),
+        exit::NOT_ALLOWED => Reason::Forbidden.code(),
+        exit::REFUSED => Reason::Conflict.code(),
+        exit::TIMED_OUT => Own::TimedOut.code(),
+        exit::UNREACHABLE => Reason::Unavailable.code(),
+        exit::NOT_EXECUTABLE => Own::NotExecutable.code(),
+        exit::NO_COMMAND => Own::NoCommand.code(),
+        status if status > exit::SIGNAL => Own::Interrupted.code(),
+        _ => Own::Failed.code(),
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub exit: u8,
     pub reason: Option<Reason>,
+    /// What no server says.
+    own: Option<Own>,
     pub message: String,
     /// What to do next, one a line.
     pub hints: Vec<String>,
@@ -25,6 +70,7 @@ impl Failure {
         Self {
             exit,
             reason: None,
+            own: None,
             message: message.into(),
             hints: Vec::new(),
             details: None,
@@ -35,6 +81,20 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    pub fn because(mut self, own: Own) -> Self {
+        self.own = Some(own);
+        self
+    }
+
+    /// For programs: the server's reason, the command's own, or what the exit status says.
+    fn code(&self) -> &'static str {
+        match (self.reason, self.own) {
+            (Some(reason), _) => reason.code(),
+            (None, Some(own)) => own.code(),
+            (None, None) => of_status(self.exit),
+        }
     }
 
     pub fn print(&self, json: bool) {
@@ -62,7 +122,7 @@ impl Failure {
     fn as_json(&self) -> Value {
         let mut value = json!({
             "status": "error",
-            "reason": self.reason.map_or("failed", Reason::code),
+            "reason": self.code(),
             "message": self.message,
             "exit_code": self.exit,
         });
@@ -84,6 +144,7 @@ impl From<Problem> for Failure {
         Failure {
             exit: exit::of(problem.reason),
             reason: Some(problem.reason),
+            own: None,
             message: problem.message,
             hints: Vec::new(),
             details: problem.details,
@@ -109,6 +170,20 @@ mod tests {
         let json = failure.as_json();
         assert_eq!((json["reason"].as_str(), json["exit_code"].as_u64()), (Some("limit_not_found"), Some(3)));
         assert_eq!(json["hints"].as_array().map(Vec::len), Some(2));
+    }
+
+    #[test]
+    fn every_status_has_a_reason_that_the_reference_lists() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/reference/errors.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let is_told = |code: &str| page.lines().any(|line| line.starts_with(&format!("| `{code}` |")));
+        for own in Own::ALL {
+            assert!(is_told(own.code()), "{own:?}");
+        }
+        for status in 0..=u8::MAX {
+            let code = Failure::new(status, "").code();
+            assert!(is_told(code), "{status} {code}");
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::cli::{
     text,
 };
 
+/// What an act may be.
+const ACTS: [&str; 9] =
+    ["declared", "retired", "gone", "capacity", "max_hold", "paused", "resumed", "rate_reset", "released"];
 /// The most that one call answers.
 const PAGE: u32 = 1_000;
 
@@ -41,8 +44,8 @@ pub struct AuditArgs {
     /// Acts on this limit only
     #[arg(long, value_name = "LIMIT", add = complete::limits())]
     limit: Option<String>,
-    /// Acts of this kind only, such as capacity, paused or released
-    #[arg(long, value_name = "ACT")]
+    /// Acts of this kind only
+    #[arg(long, value_name = "ACT", value_parser = ACTS)]
     act: Option<String>,
     /// Acts by somebody whose name has this in it
     #[arg(long, value_name = "NAME")]
@@ -220,7 +223,7 @@ fn acts_for_people(acts: &[AuditEntry]) -> Sheet {
     let row = |act: &AuditEntry| {
         vec![
             text::moment(act.at),
-            act.act.replace('_', " "),
+            act.act.clone(),
             act.target.clone(),
             or_dash(&act.before),
             or_dash(&act.after),

@@ -14,6 +14,7 @@ use maitred_api::{Call, Given};
 use crate::cli::{
     complete,
     failure::Failure,
+    output,
     session::{ConnectOptions, Session, Why},
 };
 
@@ -83,7 +84,7 @@ enum LimitsVerb {
         /// Its name
         #[arg(add = complete::limits())]
         limit: String,
-        /// A duration such as 45m, 2h or 1h30m, up to 30d, or `reset`: back to what is declared
+        /// A duration such as 45m, 2h or 1h30m (a number alone is milliseconds), up to 30d, or `reset`: back to what is declared
         #[arg(value_name = "DURATION|reset")]
         max_hold: String,
         /// Say what it would do, and do nothing
@@ -149,6 +150,7 @@ pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
             act::preview(&session, limit, Given::from(capacity), Given::default()).await
         }
         LimitsVerb::MaxHold { limit, max_hold, dry_run: true, .. } => {
+            output::note_milliseconds(Some(&max_hold), session.out.json);
             act::preview(&session, limit, Given::default(), Given::from(max_hold)).await
         }
         LimitsVerb::Capacity { limit, capacity, why, .. } => {
@@ -159,6 +161,7 @@ pub async fn run(args: LimitsArgs) -> Result<u8, Failure> {
             act::run(&session.because(&why), &limit, call).await
         }
         LimitsVerb::MaxHold { limit, max_hold, why, .. } => {
+            output::note_milliseconds(Some(&max_hold), session.out.json);
             let call = match max_hold.as_str() {
                 "reset" => Call::ResetMaxHold { limit: limit.clone() },
                 duration => Call::SetMaxHold { limit: limit.clone(), max_hold: Given::from(duration) },
@@ -179,7 +182,9 @@ const HELP: &str = "\
 Examples:
   maitred limits list
   maitred limits slots voice-calls
-  maitred limits capacity voice-calls 30 --agent staging";
+  maitred limits capacity voice-calls 30 --agent staging
+
+Limits are declared, changed for good and retired in a file: maitred apply --help.";
 
 const LIST_HELP: &str = "\
 Examples:

@@ -16,6 +16,7 @@ mod exit;
 mod explain;
 mod failure;
 mod history;
+mod leave;
 mod limits;
 mod output;
 mod plan;
@@ -29,6 +30,7 @@ mod session;
 mod signals;
 mod text;
 mod token;
+mod usage;
 mod waiting;
 
 use std::{future::Future, process::ExitCode};
@@ -75,6 +77,8 @@ enum Verb {
     Acquire(acquire::AcquireArgs),
     /// Give a slot back, for scripts
     Release(release::ReleaseArgs),
+    /// Take a slot that waits out of the queue, for scripts
+    Leave(leave::LeaveArgs),
     /// Hold a slot while a command runs
     Run(run::RunArgs),
     /// Why something waits: who is ahead, who holds, when it can go on
@@ -132,7 +136,10 @@ Examples:
 /// Reads the command line, does what it says, and tells the exit status.
 pub fn main() -> ExitCode {
     complete::answer(Cli::command);
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::refuse(&error),
+    };
     let json = cli.verb.wants_json();
     match cli.verb.run() {
         Ok(status) => ExitCode::from(status),
@@ -149,6 +156,7 @@ impl Verb {
             Verb::Limits(args) => args.wants_json(),
             Verb::Acquire(args) => args.connect.json,
             Verb::Release(args) => args.connect.json,
+            Verb::Leave(args) => args.connect.json,
             Verb::Run(args) => args.connect.json,
             Verb::Explain(args) => args.connect.json,
             Verb::History(args) => args.connect.json,
@@ -179,6 +187,7 @@ impl Verb {
             Verb::Limits(args) => block_on(limits::run(args)),
             Verb::Acquire(args) => block_on(acquire::run(args)),
             Verb::Release(args) => block_on(release::from_args(args)),
+            Verb::Leave(args) => block_on(leave::run(args)),
             Verb::Run(args) => block_on(run::run(args)),
             Verb::Explain(args) => block_on(explain::run(args)),
             Verb::History(args) => block_on(history::history(args)),

@@ -124,6 +124,14 @@ pub fn raw(bytes: &[u8]) {
     }
 }
 
+/// Of a duration that is a number alone: whoever forgot the unit learns what it means.
+pub fn note_milliseconds(given: Option<&str>, json: bool) {
+    let number = given.and_then(|text| text.trim().parse::<u64>().ok()).filter(|number| *number > 0);
+    if let Some(n) = number.filter(|_| !json) {
+        note(&format!("note: {n} is {n} milliseconds; {n}s or {n}m would be seconds or minutes"));
+    }
+}
+
 /// Talk beside the data: on stderr, so that pipes stay clean.
 pub fn note(line: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{}", text::safe(line));
@@ -199,7 +207,8 @@ pub fn tab_separated(sheet: &Sheet, header: bool) -> String {
     names.into_iter().chain(rows).map(|line| line + "\n").collect()
 }
 
-/// Columns as wide as their widest cell, two spaces between; what does not fit is cut in the widest columns.
+/// Columns as wide as their widest cell, two spaces between; what does not fit is cut in the widest columns, but not in
+/// [`WHOLE`].
 pub fn aligned(sheet: &Sheet, columns: usize) -> String {
     let safe = |row: &Vec<String>| row.iter().map(|cell| text::safe(cell)).collect();
     let rows: Vec<Vec<String>> = sheet.rows.iter().map(safe).collect();
@@ -217,13 +226,20 @@ pub fn aligned(sheet: &Sheet, columns: usize) -> String {
     lines
 }
 
+/// Half a time says nothing, and half an id cannot be copied.
+const WHOLE: [&str; 3] = ["ENDED", "WHEN", "SLOT"];
+
 fn fitting(names: &[&str], rows: &[Vec<String>], columns: usize) -> Vec<usize> {
     const LEAST: usize = 8;
     let width_of =
         |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width()).max().unwrap_or(0);
     let mut widths: Vec<usize> =
         names.iter().enumerate().map(|(at, name)| width_of(at).max(name.width())).collect();
-    let least: Vec<usize> = names.iter().map(|name| name.width().max(LEAST)).collect();
+    let least_of = |(at, name): (usize, &&str)| match WHOLE.contains(name) {
+        true => width_of(at).max(name.width()),
+        false => name.width().max(LEAST),
+    };
+    let least: Vec<usize> = names.iter().enumerate().map(least_of).collect();
     let gaps = 2 * names.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > columns {
         let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at]);
@@ -280,6 +296,15 @@ mod tests {
         let sheet = sheet(&[["a-very-long-name-of-a-limit", "20/20"]]);
         assert_eq!(plain(&sheet, 20), "NAME           USE\na-very-long-…  20/20\n");
         assert_eq!(plain(&sheet, 3), "NAME      USE\na-very-…  20/20\n");
+    }
+
+    #[test]
+    fn times_and_ids_are_never_cut() {
+        let (at, slot) = ("2026-12-01 04:05:06Z", "01a22ff2-bcf0-7000-8000-000000000001");
+        let row = [at, slot, "a long reason why it was given back"].map(str::to_owned).to_vec();
+        let sheet = Sheet { names: vec!["ENDED", "SLOT", "WHY"], rows: vec![row] };
+        assert!(plain(&sheet, 80).contains(&format!("{at}  {slot}  a long reason")), "{}", plain(&sheet, 80));
+        assert!(plain(&sheet, 40).contains(&format!("{at}  {slot}  a long …")), "{}", plain(&sheet, 40));
     }
 
     #[test]

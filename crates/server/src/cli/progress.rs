@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use maitred_api::{Answer, Call, SlotAnswer, SlotState};
+use maitred_api::{Answer, Call, LimitInfo, SlotAnswer, SlotState};
 use tokio::time::Instant;
 
 use crate::cli::{output, session::Session, text};
@@ -48,8 +48,8 @@ impl Progress {
     pub async fn show(&mut self, session: &Session, slot: &str, limit: &str) {
         self.next = Instant::now() + if self.redrawn { REDRAWN_EVERY } else { TOLD_EVERY };
         let looked = tokio::time::timeout(LOOK_WITHIN, look(session, slot, limit)).await;
-        if let Ok(Some((answer, waiting))) = looked {
-            self.say(&self.sentence(limit, &answer, waiting));
+        if let Ok(Some((answer, limit))) = looked {
+            self.say(&self.sentence(&answer, &limit));
         }
     }
 
@@ -71,16 +71,18 @@ impl Progress {
         }
     }
 
-    fn sentence(&self, limit: &str, answer: &SlotAnswer, waiting: u64) -> String {
+    fn sentence(&self, answer: &SlotAnswer, limit: &LimitInfo) -> String {
         let place = answer.slot.place.unwrap_or(1);
         let elapsed = text::clock(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         let gives_up = answer.slot.gives_up_at.map(|at| text::span(at.saturating_sub(answer.as_of)));
         let gives_up = gives_up.map(|left| format!(", gives up in {left}")).unwrap_or_default();
-        format!("waiting for `{limit}`: position {place} of {}, {elapsed}{gives_up}", waiting.max(place))
+        let paused = if limit.paused { ", which is paused" } else { "" };
+        let waiting = u64::from(limit.waiting).max(place);
+        format!("waiting for `{}`{paused}: position {place} of {waiting}, {elapsed}{gives_up}", limit.limit)
     }
 }
 
-async fn look(session: &Session, slot: &str, limit: &str) -> Option<(SlotAnswer, u64)> {
+async fn look(session: &Session, slot: &str, limit: &str) -> Option<(SlotAnswer, LimitInfo)> {
     let call = Call::Slot { slot: slot.to_owned(), wait: Default::default() };
     let Ok(Answer::Slot(answer)) = session.call(call).await else { return None };
     if answer.slot.state != SlotState::Queued {
@@ -89,5 +91,5 @@ async fn look(session: &Session, slot: &str, limit: &str) -> Option<(SlotAnswer,
     let Ok(Answer::Limit(limit)) = session.call(Call::Limit { limit: limit.to_owned() }).await else {
         return None;
     };
-    Some((answer, u64::from(limit.limit.waiting)))
+    Some((answer, limit.limit))
 }

@@ -200,6 +200,7 @@ fn verdict(decision: &Decision) -> Sheet {
         (true, 0) => "a call would be refused: a place frees when a running task finishes".to_owned(),
         (true, seconds) => format!("a call would be refused; try again in {}", text::span(seconds * 1000)),
     };
+    let used = if decision.over_limit { "used" } else { "would then be used" };
     let mut rows = vec![vec![told]];
     rows.extend(decision.results.iter().enumerate().map(|(at, result)| {
         let name = result.label.clone().unwrap_or_else(|| format!("spec {}", at + 1));
@@ -208,7 +209,7 @@ fn verdict(decision: &Decision) -> Sheet {
             0 => String::new(),
             seconds => format!(", resets in {}", text::span(seconds * 1000)),
         };
-        vec![format!("  {name}: {} of {} used{reset}{over}", result.used, result.limit)]
+        vec![format!("  {name}: {} of {} {used}{reset}{over}", result.used, result.limit)]
     }));
     Sheet { names: vec![""], rows }
 }

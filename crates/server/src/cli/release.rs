@@ -5,7 +5,7 @@ use maitred_api::{Answer, Call, ReleaseAnswer, SlotState};
 
 use crate::cli::{
     exit,
-    failure::Failure,
+    failure::{Failure, Own},
     output::Sheet,
     session::{ConnectOptions, Session},
 };
@@ -25,7 +25,8 @@ Examples:
   maitred release 0198f3c2-… --json
 
 It can be repeated safely: a slot that has ended says so, and nothing changes (exit status 0).
-An id that nobody knows is exit status 3.";
+One that still waits is exit status 5: it leaves the queue by `maitred leave`. An id that
+nobody knows is exit status 3.";
 
 pub async fn from_args(args: ReleaseArgs) -> Result<u8, Failure> {
     run(&Session::open(&args.connect)?, &args.slot).await
@@ -37,21 +38,28 @@ pub async fn run(session: &Session, slot: &str) -> Result<u8, Failure> {
         other => return Err(session.failed(other, None).await),
     };
     if answer.state == SlotState::Unknown {
-        let message = format!("no slot `{slot}` is known in namespace `{}`", session.namespace());
-        let failure = Failure::new(exit::NOT_FOUND, message);
-        return Err(failure
-            .hint("it may have ended more than a day ago")
-            .hint("who holds what: maitred limits slots LIMIT"));
+        return Err(unknown(session, slot));
+    }
+    if !answer.released && answer.state == SlotState::Queued {
+        let message = format!("slot `{slot}` is still queued and holds nothing to give back");
+        let failure = Failure::new(exit::REFUSED, message).because(Own::StillQueued);
+        return Err(failure.hint(format!("take it out of the queue: maitred leave {slot}")));
     }
     let people = || Sheet { names: vec![""], rows: vec![vec![sentence(&answer)]] };
     session.out.print(&answer, people, || row(&answer));
     Ok(exit::OK)
 }
 
+pub fn unknown(session: &Session, slot: &str) -> Failure {
+    let message = format!("no slot `{slot}` is known in namespace `{}`", session.namespace());
+    Failure::new(exit::NOT_FOUND, message)
+        .hint("it may have ended more than a day ago")
+        .hint("who holds what: maitred limits slots LIMIT")
+}
+
 fn sentence(answer: &ReleaseAnswer) -> String {
     match (answer.released, answer.state) {
         (true, _) => format!("released {}", answer.slot),
-        (false, SlotState::Queued) => format!("not released: {} is still queued", answer.slot),
         (false, state) => {
             format!("not released: {} is {} already", answer.slot, state.as_str().replace('_', " "))
         }

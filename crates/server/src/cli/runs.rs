@@ -167,8 +167,8 @@ async fn list(session: &Session, args: ListArgs) -> Result<u8, Failure> {
     }
     session.out.print(
         &all,
-        || sheet(&["RUN", "HOLDS", "WAITS", "PLACES", "HITS", "STATUS", "WORKFLOW"], &all.runs),
-        || sheet(&["run", "holds", "waits", "places", "hits", "status", "workflow"], &all.runs),
+        || sheet(&["RUN", "HOLDS", "WAITS", "PLACES", "HITS", "STATUS", "WORKFLOW"], &all.runs, "-"),
+        || sheet(&["run", "holds", "waits", "places", "hits", "status", "workflow"], &all.runs, ""),
     );
     if all.runs.is_empty() && session.out.for_people() {
         let such = if wanted.is_filtered() { "such run" } else { "run" };
@@ -180,13 +180,13 @@ async fn list(session: &Session, args: ListArgs) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
-fn sheet(names: &[&'static str], runs: &[RunInfo]) -> Sheet {
+fn sheet(names: &[&'static str], runs: &[RunInfo], none: &'static str) -> Sheet {
     let mut sheet = Sheet::new(names);
     let row = |run: &RunInfo| {
         let waits = run.slots.iter().filter(|slot| slot.state == SlotState::Queued).count();
         let numbers = [(run.slots.len() - waits) as u64, waits as u64, run.places.len() as u64, run.hits];
-        let status = run.status.map(RunState::as_str).unwrap_or_default().to_owned();
-        let after = [status, run.workflow.clone().unwrap_or_default()];
+        let status = run.status.map_or(none, RunState::as_str).to_owned();
+        let after = [status, run.workflow.clone().unwrap_or_else(|| none.to_owned())];
         [run.run.clone()].into_iter().chain(numbers.iter().map(u64::to_string)).chain(after).collect()
     };
     sheet.rows = runs.iter().map(row).collect();

@@ -58,10 +58,13 @@ pub struct Session {
 
 impl Session {
     pub fn open(options: &ConnectOptions) -> Result<Session, Failure> {
-        let agent = Agents::read()?.in_use();
+        let agents = Agents::read()?;
+        let name = agents.current.clone().unwrap_or_default();
+        let agent = agents.in_use();
+        let of_agent = |failure: Failure| failure.hint(format!("agent `{name}` names it: maitred agent ls"));
         let token = match options.token()? {
             Some(token) => Some(token),
-            None => agent.token_file.as_deref().map(read_token).transpose()?,
+            None => agent.token_file.as_deref().map(read_token).transpose().map_err(of_agent)?,
         };
         let url = options.url.clone().or(agent.url).unwrap_or_else(|| DEFAULT_URL.to_owned());
         let roots = options.ca.clone().or(agent.ca);
@@ -132,6 +135,7 @@ impl Session {
 
     pub async fn explain(&self, problem: Problem, limit: Option<&str>) -> Failure {
         let reason = problem.reason;
+        let tls = tls_hint(&problem.message);
         let mut failure = Failure::from(problem);
         match (reason, limit) {
             (Reason::LimitNotFound, Some(name)) => {
@@ -141,9 +145,15 @@ impl Session {
                 }
                 failure.hint("see all: maitred limits list")
             }
+            (Reason::Unavailable | Reason::Unknown, _) if tls.is_some() => {
+                failure.hint(tls.unwrap_or_default())
+            }
             (Reason::Unavailable, _) => failure
                 .hint("is it running? start one: maitred dev, or maitred serve")
                 .hint("another server: --url URL or MAITRED_URL"),
+            (Reason::NotFound, _) if failure.message.starts_with("there is no such route") => {
+                failure.hint("--url names the server alone, without a path: http://127.0.0.1:7654")
+            }
             (Reason::Unknown, _) => failure.hint("it is safe to run the same command again"),
             (Reason::Unauthorized, _) => failure.hint("give the token: --token-file FILE or MAITRED_TOKEN"),
             (Reason::Forbidden, _) => failure.hint("use a token that may do this"),
@@ -188,11 +198,25 @@ impl ConnectOptions {
     }
 }
 
-fn read_token(path: &Path) -> Result<String, Failure> {
+pub fn read_token(path: &Path) -> Result<String, Failure> {
     let refused =
         |why: String| Failure::new(exit::NOT_ALLOWED, format!("the token file {} {why}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
     first_token(&text).ok_or_else(|| refused("has no token".to_owned()))
+}
+
+/// Where a server answers, but not in the way it was spoken to.
+fn tls_hint(message: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 4] = [
+        (
+            "UnknownIssuer",
+            "nobody known here has signed its certificate; name the root: --ca FILE or MAITRED_CA",
+        ),
+        ("NotValidForName", "its certificate is for another name; use one of its names in --url"),
+        ("InvalidContentType", "no TLS is spoken there; begin the URL with http://"),
+        ("invalid HTTP version parsed", "TLS is spoken there; begin the URL with https://"),
+    ];
+    KNOWN.iter().find(|(cause, _)| message.contains(cause)).map(|(_, hint)| *hint)
 }
 
 /// The server's own file will do: `TOKEN` or `NAME TOKEN` a line, `#` starts a comment.

@@ -54,7 +54,7 @@ enum TokenVerb {
         #[arg(long, value_name = "DURATION", value_parser = lifetime)]
         expires: Option<u64>,
     },
-    /// Every token that is good, without the secret
+    /// Every token that was made and not revoked, without the secret; expired ones say so
     #[command(after_help = LS_HELP)]
     Ls,
     /// Take a token back: a second later at the latest it is refused, its streams have ended and its calls no longer wait
@@ -153,12 +153,14 @@ fn ls(out: Output, folder: &Path) -> Result<u8, Failure> {
     let tokens = kept::list(folder).map_err(failed)?;
     let used = Used::read(folder);
     let last = |token: &KeptToken| used.at(&token.name, token.created_at);
+    let now = now_ms();
+    let is_expired = |token: &KeptToken| token.expires_at.is_some_and(|at| at <= now);
     let public = |token: &KeptToken| {
         json!({ "name": token.name, "role": token.role, "limits": token.limits, "created_at": token.created_at,
-            "expires_at": token.expires_at, "last_used_at": last(token) })
+            "expires_at": token.expires_at, "expired": is_expired(token), "last_used_at": last(token) })
     };
     let tokens_json: Vec<_> = tokens.iter().map(public).collect();
-    let rows = |shown: &dyn Fn(Option<u64>, &str) -> String, all: &str, never: [&str; 2]| {
+    let rows = |shown: &dyn Fn(Option<u64>, &str) -> String, all: &str, never: [&str; 2], gone: &str| {
         let row = |token: &KeptToken| {
             let limits = if token.limits.is_empty() { all.to_owned() } else { token.limits.join(" ") };
             vec![
@@ -166,7 +168,7 @@ fn ls(out: Output, folder: &Path) -> Result<u8, Failure> {
                 token.role.as_str().to_owned(),
                 limits,
                 shown(Some(token.created_at), ""),
-                shown(token.expires_at, never[0]),
+                shown(token.expires_at, never[0]) + if is_expired(token) { gone } else { "" },
                 shown(last(token), never[1]),
             ]
         };
@@ -178,11 +180,11 @@ fn ls(out: Output, folder: &Path) -> Result<u8, Failure> {
         &json!({ "tokens": tokens_json }),
         || Sheet {
             names: vec!["NAME", "ROLE", "LIMITS", "CREATED", "EXPIRES", "LAST USED"],
-            rows: rows(&moment, "all", ["never", "-"]),
+            rows: rows(&moment, "all", ["never", "-"], " (expired)"),
         },
         || Sheet {
             names: vec!["name", "role", "limits", "created_at", "expires_at", "last_used_at"],
-            rows: rows(&number, "", ["", ""]),
+            rows: rows(&number, "", ["", ""], ""),
         },
     );
     if tokens.is_empty() && out.for_people() {
@@ -212,7 +214,7 @@ fn failed(error: TokenError) -> Failure {
     Failure::new(status, error.to_string())
 }
 
-fn name(text: &str) -> Result<String, String> {
+pub fn name(text: &str) -> Result<String, String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     match (1..=64).contains(&text.len()) && text.bytes().all(fits) {
         true => Ok(text.to_owned()),

@@ -21,12 +21,13 @@ const CALL_WAITS: &str = "50s";
 const TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
 /// How long past its own timeout a slot is asked about while no server answers.
 const GRACE: Duration = Duration::from_secs(10);
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
 const LEAVE_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is asked for.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Wanted {
-    /// How long to wait in the queue: 30m, 90s, … [default: 24h]
+    /// How long to wait in the queue: 30m, 90s, …; a number alone is milliseconds [default: 24h]
     #[arg(long, value_name = "DURATION")]
     pub timeout: Option<String>,
     /// An id to find it by: a call, an order. No personal data
@@ -99,6 +100,7 @@ pub async fn wait_for_slot(
     wanted: &Wanted,
     signals: &mut Signals,
 ) -> Result<SlotAnswer, Failure> {
+    output::note_milliseconds(wanted.timeout.as_deref(), session.out.json);
     let mut wait = Wait {
         session,
         limit,
@@ -157,7 +159,7 @@ impl Wait<'_> {
                 self.fields.slot = Some(new_id());
                 None
             }
-            SlotState::TimedOut => Some(Err(self.timed_out())),
+            SlotState::TimedOut => Some(Err(self.timed_out().await)),
             state => Some(Err(self.ended(state))),
         }
     }
@@ -180,8 +182,14 @@ impl Wait<'_> {
         self.pause = (self.pause * 2).min(Duration::from_secs(5));
     }
 
-    fn timed_out(&self) -> Failure {
+    async fn timed_out(&self) -> Failure {
         let limit = self.limit;
+        if self.is_paused().await {
+            let told = format!("`{limit}` is paused: nothing is granted until it is resumed");
+            return Failure::new(exit::TIMED_OUT, told)
+                .hint(format!("by whom and why: maitred audit --limit {limit} --act paused"))
+                .hint(format!("grant again: maitred limits resume {limit}"));
+        }
         let told = match self.fields.timeout.whole_number() {
             Some(0) => format!("no slot of `{limit}` is free now"),
             _ => format!(
@@ -190,6 +198,12 @@ impl Wait<'_> {
             ),
         };
         Failure::new(exit::TIMED_OUT, told).hint(format!("who holds what: maitred limits slots {limit}"))
+    }
+
+    async fn is_paused(&self) -> bool {
+        let looked = self.session.call(Call::Limit { limit: self.limit.to_owned() });
+        let looked = tokio::time::timeout(LOOK_WITHIN, looked).await;
+        matches!(looked, Ok(Ok(Answer::Limit(answer))) if answer.limit.paused)
     }
 
     fn ended(&self, state: SlotState) -> Failure {

@@ -129,7 +129,10 @@ fn known_caller(app: &Shared, request: &Request) -> Result<Arc<Grant>, Failure> 
         return Ok(Arc::new(Grant::anyone()));
     };
     let secret = bearer(request.headers()).unwrap_or_default();
-    let message = "this server wants a token: send Authorization: Bearer TOKEN";
+    let message = match request.headers().contains_key(header::AUTHORIZATION) {
+        false => "this server wants a token: send Authorization: Bearer TOKEN",
+        true => "the token that was sent is none of this server's: wrong, revoked or expired",
+    };
     tokens.grant(secret).ok_or_else(|| {
         let challenge = axum::http::HeaderValue::from_static("Bearer");
         Failure::new(Reason::Unauthorized, message).with_field(header::WWW_AUTHENTICATE, challenge)

@@ -19,3 +19,4 @@ mod terminal;
 mod tokens;
 mod trouble;
 mod watch;
+mod words;

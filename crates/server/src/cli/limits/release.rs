@@ -4,14 +4,20 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use maitred_api::{SlotAnswer, SlotState};
 
-use crate::cli::{exit, failure::Failure, release, session::Session, text};
+use crate::cli::{
+    exit,
+    failure::{Failure, Own},
+    release,
+    session::Session,
+    text,
+};
 
 pub async fn run(session: &Session, slot: &str, yes: bool) -> Result<u8, Failure> {
     if !yes {
         can_ask(&format!("releasing slot `{slot}`"))?;
         let answer = session.slot(slot).await?;
         if answer.slot.state.is_granted() && !is_agreed(&question(session, &answer).await?) {
-            return Err(Failure::new(exit::REFUSED, "nothing was released"));
+            return Err(Failure::new(exit::REFUSED, "nothing was released").because(Own::NotConfirmed));
         }
     }
     release::run(session, slot).await
@@ -63,7 +69,7 @@ pub fn can_ask(what: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{what} is not confirmed, and there is no terminal to ask on");
-    Err(Failure::new(exit::REFUSED, message).hint("confirm it: --yes"))
+    Err(Failure::new(exit::REFUSED, message).because(Own::NotConfirmed).hint("confirm it: --yes"))
 }
 
 pub fn is_agreed(question: &str) -> bool {

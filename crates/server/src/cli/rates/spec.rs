@@ -38,6 +38,10 @@ fn pairs(text: &str) -> Result<Vec<(&'static str, String)>, String> {
         });
         match (named, pairs.last_mut()) {
             (Some(pair), _) => pairs.push(pair),
+            (None, Some((name, _))) if !matches!(*name, "key" | "label") => {
+                let field = part.split('=').next().unwrap_or(part);
+                return Err(format!("unknown field `{field}`; {ALLOWED}"));
+            }
             (None, Some((_, value))) => *value = format!("{value},{part}"),
             (None, None) => return Err(format!("`{part}` is not a part of a spec; {ALLOWED}")),
         }
@@ -61,6 +65,12 @@ mod tests {
         assert_eq!((rate.key.as_str(), rate.window_seconds.whole_number()), ("user=7,a", Some(60)));
         assert_eq!((rate.limit.whole_number(), rate.label.as_deref()), (Some(20), Some("per user")));
         assert!(parse("limit=1,key=k").unwrap().window_seconds.is_missing());
+    }
+
+    #[test]
+    fn a_name_that_is_misspelled_is_told() {
+        let told = parse("key=k,limit=20,windw=60s").unwrap_err();
+        assert!(told.starts_with("unknown field `windw`; allowed: "), "{told}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::cli::{
     exit,
-    failure::Failure,
+    failure::{Failure, Own},
     limits::{can_ask, is_agreed},
     session::Session,
     text,
@@ -21,7 +21,7 @@ pub async fn run(session: &Session, run: &str, yes: bool) -> Result<u8, Failure>
         return Err(failure.hint(format!("what it held: maitred history --run {run}")));
     }
     if !yes && !is_agreed(&question(run, &held)) {
-        return Err(Failure::new(exit::REFUSED, "nothing was released"));
+        return Err(Failure::new(exit::REFUSED, "nothing was released").because(Own::NotConfirmed));
     }
     let mut released = Vec::new();
     for slot in held {

@@ -44,15 +44,19 @@ fn agents_stand_in_for_flags_that_are_not_given() {
 #[test]
 fn what_is_not_there_or_not_readable_is_said() {
     let config = tempfile::tempdir().unwrap();
-    let add = ["agent", "add", "prod", "--url", "http://127.0.0.1:1", "--token-file", "/nonexistent/token"];
+    let token = config.path().join("token");
+    std::fs::write(&token, "0123456789abcdef0123456789abcdef\n").unwrap();
+    let token = token.to_str().unwrap();
+    let add = ["agent", "add", "prod", "--url", "http://127.0.0.1:1", "--token-file", token];
     assert_eq!(maitred(config.path(), &add).status, 0);
+    std::fs::remove_file(token).unwrap();
     maitred(config.path(), &["agent", "use", "prd"]).fails(
         3,
         "error: there is no agent named `prd`\n  did you mean `prod`?\n  see all: maitred agent ls\n",
     );
     let unreadable = maitred(config.path(), &["limits", "list"]);
     assert_eq!(unreadable.status, 4);
-    assert!(unreadable.stderr.contains("the token file /nonexistent/token cannot be read"), "{unreadable:?}");
+    assert!(unreadable.stderr.contains(&format!("the token file {token} cannot be read")), "{unreadable:?}");
 
     std::fs::write(config.path().join("maitred/agents.toml"), "curent = \"prod\"\n").unwrap();
     let broken = maitred(config.path(), &["limits", "list"]);

@@ -61,7 +61,7 @@ fn a_bad_file_changes_nothing_and_names_limit_and_field() {
             "[limits.b]\ncapacity = 0\nmax_hold = \"1m\"\n",
             "limit `b`: capacity is 0; allowed: a whole number",
         ),
-        ("[limits.b]\ncapacity = 1\n", "limit `b`: max hold is nothing; allowed: a duration"),
+        ("[limits.b]\ncapacity = 1\n", "limit `b`: max hold is missing; allowed: a duration"),
         ("[limits.b]\ncapcity = 1\n", "limit `b`: unknown field `capcity`"),
         ("# nothing\n", "no limits are declared there\n  declare one: [limits."),
     ];

@@ -64,8 +64,10 @@ fn tokens_come_from_a_file_or_the_environment() {
     assert_eq!(by_file.status, 0, "{by_file:?}");
     let by_environment = command(url, &["limits", "list"]).env("MAITRED_TOKEN", token).output().unwrap();
     assert_eq!(done(by_environment).stdout, by_file.stdout);
-    let wrong = command(url, &["limits", "list"]).env("MAITRED_TOKEN", "wrong").output().unwrap();
-    assert_eq!(done(wrong).status, 4);
+    assert!(without.stderr.contains("this server wants a token"), "{without:?}");
+    let wrong = done(command(url, &["limits", "list"]).env("MAITRED_TOKEN", "wrong").output().unwrap());
+    assert_eq!(wrong.status, 4);
+    assert!(wrong.stderr.contains("none of this server's: wrong, revoked or expired"), "{wrong:?}");
     let missing = done(command(url, &["limits", "list", "--token-file", "no-such-file"]).output().unwrap());
     assert_eq!(missing.status, 4);
     server.kill().unwrap();

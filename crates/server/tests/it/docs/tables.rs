@@ -21,7 +21,8 @@ fn code(cell: &str) -> Option<&str> {
 #[test]
 fn every_reason_is_told_with_its_status() {
     let page = "docs/src/reference/errors.md";
-    let told: Vec<Vec<String>> = rows(page).into_iter().filter(|row| code(&row[0]).is_some()).collect();
+    let told: Vec<Vec<String>> =
+        rows(page).into_iter().filter(|row| row.len() == 6 && code(&row[0]).is_some()).collect();
     let codes: Vec<&str> = told.iter().filter_map(|row| code(&row[0])).collect();
     let expected: Vec<&str> = Reason::ALL.iter().map(|reason| reason.code()).collect();
     assert_eq!(codes, expected, "{page}: every reason once, in the order of the code");

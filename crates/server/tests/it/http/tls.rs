@@ -185,15 +185,22 @@ async fn serve_and_the_command_line_speak_tls() {
     let folder = maker.folder.path();
     let line = ["dev", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
     let process = start(folder, &line);
-    let list = |ca: &Path| {
+    let list_by = |scheme: &str, ca: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_maitred"));
-        let url = format!("https://localhost:{}", process.addr.port());
+        let url = format!("{scheme}://localhost:{}", process.addr.port());
         command.args(["limits", "list", "--url", &url]).env("MAITRED_CA", ca);
         command.stdin(Stdio::null()).output().unwrap()
     };
+    let list = |ca: &Path| list_by("https", ca);
     let listed = list(&maker.file("ca.pem"));
     assert!(String::from_utf8_lossy(&listed.stdout).contains("voice-calls"), "{listed:?}");
-    assert_eq!(list(&maker.file("cert.pem")).status.code(), Some(7), "a root that did not sign it");
+    let unsigned = list(&maker.file("cert.pem"));
+    assert_eq!(unsigned.status.code(), Some(7), "a root that did not sign it");
+    let told = String::from_utf8_lossy(&unsigned.stderr).into_owned();
+    assert!(told.ends_with("name the root: --ca FILE or MAITRED_CA\n"), "{told}");
+    let clear = list_by("http", &maker.file("ca.pem"));
+    let told = String::from_utf8_lossy(&clear.stderr).into_owned();
+    assert!(told.ends_with("TLS is spoken there; begin the URL with https://\n"), "{told}");
 
     maker.renew(2 * DAY);
     process.signal("HUP");
