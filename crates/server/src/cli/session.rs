@@ -156,7 +156,13 @@ impl Session {
             }
             (Reason::Unknown, _) => failure.hint("it is safe to run the same command again"),
             (Reason::Unauthorized, _) => failure.hint("give the token: --token-file FILE or MAITRED_TOKEN"),
-            (Reason::Forbidden, _) => failure.hint("use a token that may do this"),
+            (Reason::Forbidden, name) => {
+                // The server repeats no name that its caller may not see.
+                if let (Some(name), Some(told)) = (name, failure.message.strip_suffix("another")) {
+                    failure.message = format!("{told}`{name}`");
+                }
+                failure.hint("use a token that may do this")
+            }
             _ => failure,
         }
     }

@@ -69,12 +69,12 @@ pub fn covers(grant: &Grant, limit: &str) -> Result<(), Problem> {
     if grant.covers(limit) {
         return Ok(());
     }
-    Err(outside(grant, &format!("`{limit}`")))
+    Err(outside(grant))
 }
 
-fn outside(grant: &Grant, what: &str) -> Problem {
+fn outside(grant: &Grant) -> Problem {
     let prefixes = grant.limits.join(", ");
-    let message = format!("this token is for limits that begin with {prefixes}, and this names {what}");
+    let message = format!("this token is for limits that begin with {prefixes}, and this names another");
     Problem::new(Reason::Forbidden, message)
 }
 
@@ -88,7 +88,7 @@ impl Shared {
         }
         match call {
             // It would retire what the grant does not cover.
-            Call::Deploy { .. } => Err(outside(grant, "others too")),
+            Call::Deploy { .. } => Err(outside(grant)),
             Call::Confirm { slot }
             | Call::Release { slot }
             | Call::Leave { slot }
@@ -109,7 +109,7 @@ impl Shared {
             Answer::Run(answer) => answer.run.slots.iter().all(|slot| covers_slot(&asker.grant, slot)),
             _ => true,
         };
-        is_covered.then_some(()).ok_or_else(|| outside(&asker.grant, "another"))
+        is_covered.then_some(()).ok_or_else(|| outside(&asker.grant))
     }
 }
 
